@@ -27,11 +27,17 @@ export type PeakReason = {
 }
 
 export type DemandReason = {
-  readonly measured_kw: string | null
+  readonly measured_kw: string
   readonly bound_by: 'MEASURED' | 'ROLLING' | 'RATCHET' | 'FLOOR' | null
   readonly peaks: readonly PeakReason[]
   readonly history: readonly { readonly month: string; readonly kw: string; readonly source: 'RECORDS' | 'GIVEN' }[]
 }
+
+/** Why an amount is what it is: power, the limit of a base, or the rate of a base. */
+export type LineReason =
+  | DemandReason
+  | { readonly limit: string; readonly base: string }
+  | { readonly rate: string; readonly base: string }
 
 /**
  * A line before rounding. `amountUntil` is L(t): the amount of its days before a day, in 1e-9.
@@ -41,7 +47,8 @@ export type OpenLine = {
   readonly kind: LineKind
   readonly component: string
   readonly name: string
-  readonly direction: Direction
+  /** Null for an adjustment, which belongs to all directions. */
+  readonly direction: Direction | null
   readonly charge: number | null
   /** Place of the tariff in the input, if the line is of one tariff. */
   readonly tariff: number | null
@@ -49,7 +56,7 @@ export type OpenLine = {
   readonly unit: string | null
   readonly unitPrice: bigint | null
   readonly isTax: boolean
-  readonly reason: DemandReason | { readonly statement_id: string } | null
+  readonly reason: LineReason | { readonly statement_id: string } | null
   readonly details: readonly PriceDetail[] | null
   readonly amountUntil: (day: LocalDay) => bigint
 }

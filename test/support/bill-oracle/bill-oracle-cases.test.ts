@@ -56,7 +56,8 @@ const instant = (text: string): string => new Date(text).toISOString()
 
 /** Show the members of a line that the expected line has, in the form of the case. */
 const shown = (line: StatementLine, expected: ExpectedLine): object => {
-  const { kind, component, name, amount, amount_rounded, quantity, reason } = line
+  const { kind, component, name, amount, amount_rounded, quantity } = line
+  const reason = line.reason !== null && 'peaks' in line.reason ? line.reason : null
   const members: Readonly<Record<keyof ExpectedLine, unknown>> = {
     ...{ kind, component, name, amount, amount_rounded, quantity },
     ...{ measured_kw: reason?.measured_kw, bound_by: reason?.bound_by },

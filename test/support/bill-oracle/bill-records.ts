@@ -99,15 +99,15 @@ export type IncludeDevices = 'auto' | boolean
 
 /**
  * Return the records of a flow that a statement bills.
- * `auto`: the records of devices, if only devices have records with energy; else the location's own records.
+ * `auto`: the location's own records, and those of devices if the location has no own record with energy.
  */
 export const billedRecords = (records: readonly BillRecord[], include: IncludeDevices, flow: Flow): BillRecord[] => {
   const ofFlow = records.filter(one => isOfFlow(one, flow))
   if (include === true) return ofFlow
   const isOwn = ({ record }: BillRecord): boolean => record.deviceId === null
   const withEnergy = ofFlow.filter(({ record }) => record.energy > 0n)
-  const areDevicesBilled = include === 'auto' && withEnergy.length > 0 && !withEnergy.some(isOwn)
-  return ofFlow.filter(one => isOwn(one) !== areDevicesBilled)
+  const areDevicesBilled = include === 'auto' && !withEnergy.some(isOwn)
+  return ofFlow.filter(one => isOwn(one) || areDevicesBilled)
 }
 
 /** Records that a charge adds, and records that it subtracts in each interval. */

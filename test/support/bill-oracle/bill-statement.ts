@@ -4,8 +4,8 @@ import type { BillInput, Direction, StatementBody } from './bill-input.ts'
 import {
   type BillContext,
   type DayRange,
-  type DemandReason,
   type LineKind,
+  type LineReason,
   type OpenLine,
   readRange,
 } from './bill-line.ts'
@@ -38,14 +38,14 @@ export type StatementLine = {
   readonly name: string
   readonly charge: number | null
   readonly tariff: number | null
-  readonly tariff_direction: Direction
+  readonly tariff_direction: Direction | null
   readonly quantity: string | null
   readonly unit: string | null
   readonly unit_price: string | null
   readonly amount: string
   readonly amount_rounded: string
   readonly tax: boolean
-  readonly reason: DemandReason | null
+  readonly reason: LineReason | null
   readonly statement_id: string | null
   /** With `detail: PRICE`. */
   readonly prices: readonly { readonly price: string; readonly energy: string; readonly amount: string }[] | null
@@ -77,6 +77,7 @@ export type BillStatement = {
     readonly quantity: string
     readonly unit: 'kWh'
     readonly amount: string
+    readonly amount_rounded: string
   }[]
 }
 
@@ -127,7 +128,7 @@ const lineText = (line: OpenLine, amount: bigint, rounded: bigint): StatementLin
     quantity: quantity === null ? null : decimalText(roundNano(quantity)),
     ...{ unit, unit_price: unitPrice === null ? null : decimalText(unitPrice) },
     ...{ amount: decimalText(amount), amount_rounded: decimalText(rounded), tax: isTax },
-    ...{ reason: reason !== null && 'peaks' in reason ? reason : null, statement_id: statementId },
+    ...{ reason: reason !== null && 'statement_id' in reason ? null : reason, statement_id: statementId },
     prices:
       details?.map(detail => ({
         ...{ price: decimalText(detail.price), energy: decimalText(detail.energy), amount: decimalText(detail.amount) },
@@ -157,8 +158,14 @@ const roundAmounts = (
   return profile === 'EN16931' ? oneByOne : largestRemainder(amounts, unit)
 }
 
-const memoOf = (context: BillContext, bill: BillCosts, span: readonly [number, number]): BillStatement['memo'] =>
-  (['INBOUND+LOCAL', 'OUTBOUND+IMPORT'] as const).flatMap(flow => {
+const memoOf = (
+  context: BillContext,
+  bill: BillCosts,
+  span: readonly [number, number],
+  unit: bigint,
+): BillStatement['memo'] => {
+  const isExact = (context.input.statement.rounding?.profile ?? 'EXACT') === 'EXACT'
+  return (['INBOUND+LOCAL', 'OUTBOUND+IMPORT'] as const).flatMap(flow => {
     const costs = costsOf(context, bill, flow, span)
     if (costs.length === 0) return []
     const { energy, cost } = bucketOf(costs, ...span)
@@ -167,9 +174,11 @@ const memoOf = (context: BillContext, bill: BillCosts, span: readonly [number, n
       {
         ...{ energy_flow_direction: energyFlow, tariff_direction: direction },
         ...{ quantity: decimalText(energy), unit: 'kWh' as const, amount: decimalText(cost) },
+        amount_rounded: decimalText(isExact ? cost : roundToUnit(cost, unit)),
       },
     ]
   })
+}
 
 /** Return the mean confidence of the billed energy with four decimals. */
 const confidenceOf = (context: BillContext, bill: BillCosts, span: readonly [number, number]): string => {
@@ -221,6 +230,6 @@ export const billStatement = (input: BillInput): BillStatement => {
     gaps_more: Math.max(0, gaps.length - maxGaps),
     periods: periods.map(({ sums, ...period }) => ({ ...period, totals: totalsText(sums) })),
     totals: totalsText(addSums(periods.map(({ sums }) => sums))),
-    memo: memoOf(context, bill, span),
+    memo: memoOf(context, bill, span, unit),
   }
 }

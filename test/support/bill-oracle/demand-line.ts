@@ -12,7 +12,7 @@ import {
   weightOf,
 } from './bill-line.ts'
 import { isMonthNamed } from './day-bands.ts'
-import { hasCountedRecord, type Measurement, measure, peakReason } from './demand-peaks.ts'
+import { byPower, hasCountedRecord, type Measurement, measure, peakReason } from './demand-peaks.ts'
 import {
   add,
   ceiling,
@@ -114,26 +114,51 @@ export const moneyOf = ({ price, tiers, steps, step_edge }: ChargeBody, kw: Frac
   return decimal(reached?.amount ?? 0)
 }
 
-/** Steps 3 to 8 of the contract for a whole billing period. */
-const periodPower = (context: BillContext, charge: ChargeBody, period: DayRange) => {
-  const measured = measureDays(context, charge, period)
+/** Months before the period that a charge reads, and the lowest power that the ratchet allows. */
+type Earlier = {
+  readonly months: readonly MonthPower[]
+  readonly rolling: readonly MonthPower[]
+  readonly least: Fraction
+}
+
+/** Read the earlier months of a charge, each once, earliest first. */
+const readEarlier = (context: BillContext, charge: ChargeBody, period: DayRange): Earlier => {
   const rollingCount = rollingMonthsOf(charge)
   const ratchetCount = charge.ratchet?.months ?? 0
-  const months = monthsBefore(context, charge, period, Math.max(rollingCount, ratchetCount))
-  const isWithin = (count: number) => (power: MonthPower) => power.month >= monthOf(period.first) - count
-  const own = setTo({ kw: measured.kw, boundBy: 'MEASURED' }, withMonthFloor(measured.kw, charge), 'FLOOR')
-  const rolled =
-    charge.over === 'ROLLING'
-      ? setTo(own, rollingPower(charge, own.kw, months.filter(isWithin(rollingCount))), 'ROLLING')
-      : own
-  const ratcheted = months
-    .filter(isWithin(ratchetCount))
-    .filter(({ month }) => isMonthNamed(charge.ratchet?.in_months ?? ['All'], (month % 12) + 1))
-    .map(({ kw }) => multiply(kw, decimal(charge.ratchet?.share ?? 0)))
-    .reduce(larger, rolled.kw)
-  const power = billedPower(charge, setTo(rolled, ratcheted, 'RATCHET'))
-  return { measured, power, months }
+  const current = monthOf(period.first)
+  const isRolling = (month: CalendarMonth): boolean => month >= current - rollingCount
+  const isInRatchet = (month: CalendarMonth): boolean =>
+    month >= current - ratchetCount && isMonthNamed(charge.ratchet?.in_months ?? ['All'], (month % 12) + 1)
+  const months = monthsBefore(context, charge, period, Math.max(rollingCount, ratchetCount)).filter(
+    ({ month }) => isRolling(month) || isInRatchet(month),
+  )
+  const share = decimal(charge.ratchet?.share ?? 0)
+  const limits = months.filter(({ month }) => isInRatchet(month)).map(({ kw }) => multiply(kw, share))
+  return { months, rolling: months.filter(({ month }) => isRolling(month)), least: limits.reduce(larger, zero) }
 }
+
+/** Steps 4 to 8 of the contract. */
+const powerOf = (charge: ChargeBody, measuredKw: Fraction, { rolling, least }: Earlier): Power => {
+  const own = setTo({ kw: measuredKw, boundBy: 'MEASURED' }, withMonthFloor(measuredKw, charge), 'FLOOR')
+  const rolled: Power =
+    charge.over === 'ROLLING' ? { kw: rollingPower(charge, own.kw, rolling), boundBy: 'ROLLING' } : own
+  return billedPower(charge, setTo(rolled, larger(rolled.kw, least), 'RATCHET'))
+}
+
+/** Explain a power by its highest peaks and by the months before. */
+const reasonOf = (
+  context: BillContext,
+  charge: ChargeBody,
+  { kw, peaks }: Measurement,
+  boundBy: Bound | null,
+  { months }: Earlier,
+): DemandReason => ({
+  ...{ measured_kw: decimalText(roundNano(kw)), bound_by: boundBy },
+  peaks: peaks.slice(0, maxPeaks).map(peak => peakReason(context, charge, peak)),
+  history: months.map(({ month, kw, source }) => ({
+    ...{ month: monthText(month), kw: decimalText(roundNano(kw)), source },
+  })),
+})
 
 const weightUnitOf = ({ per, year_basis }: ChargeBody): WeightUnit => {
   if (per === 'DAY') return 'DAY'
@@ -150,23 +175,16 @@ const periodLine = (
   index: number,
   days: { readonly period: DayRange; readonly paid: DayRange },
 ): OpenLine => {
-  const { measured, power, months } = periodPower(context, charge, days.period)
+  const measured = measureDays(context, charge, days.period)
+  const earlier = readEarlier(context, charge, days.period)
+  const power = powerOf(charge, measured.kw, earlier)
   const money = moneyOf(charge, power.kw)
   const whole = charge.per === 'YEAR' ? fraction(1n, 12n) : fraction(1n)
   const weightUntil = (end: number): Fraction => {
     if (charge.prorate === 'NONE') return end > days.paid.first ? whole : zero
     return weightOf(weightUnitOf(charge), before(days.paid, end))
   }
-  const reason: DemandReason = {
-    ...{ measured_kw: decimalText(roundNano(measured.kw)), bound_by: power.boundBy },
-    peaks: measured.peaks
-      .filter(({ kw }) => compare(kw, zero) > 0)
-      .slice(0, maxPeaks)
-      .map(peak => peakReason(context, charge, peak)),
-    history: months.map(({ month, kw, source }) => ({
-      ...{ month: monthText(month), kw: decimalText(roundNano(kw)), source },
-    })),
-  }
+  const reason = reasonOf(context, charge, measured, power.boundBy, earlier)
   return {
     ...chargeMembers(charge, index),
     ...{ quantity: power.kw, unit: 'kW', unitPrice: unitPriceOf(charge), reason },
@@ -174,25 +192,29 @@ const periodLine = (
   }
 }
 
-/** Calculate the line of a DEMAND charge over DAY: each paid day has its own power. */
-const dailyLine = (context: BillContext, charge: ChargeBody, index: number, paid: DayRange): OpenLine => {
+/** Calculate the line of a DEMAND charge over DAY: each paid day has its own power. The powers are added. */
+const dailyLine = (
+  context: BillContext,
+  charge: ChargeBody,
+  index: number,
+  { period, paid }: { readonly period: DayRange; readonly paid: DayRange },
+): OpenLine => {
+  const earlier = readEarlier(context, charge, period)
   const days = daysOf(paid.first, paid.end).map(day => {
-    const { kw, peaks } = measureDays(context, charge, { first: day, end: day + 1 })
-    const billed = billedPower(charge, { kw, boundBy: 'MEASURED' }).kw
-    return { day, billed, peaks, amount: multiply(moneyOf(charge, billed), dayWeight(weightUnitOf(charge), day)) }
+    const measured = measureDays(context, charge, { first: day, end: day + 1 })
+    const power = powerOf(charge, measured.kw, earlier)
+    const amount = multiply(moneyOf(charge, power.kw), dayWeight(weightUnitOf(charge), day))
+    return { day, measured, power, amount }
   })
-  const peaks = days
-    .flatMap(({ peaks }) => peaks)
-    .filter(({ kw }) => compare(kw, zero) > 0)
-    .sort((a, b) => compare(b.weightedKw, a.weightedKw) || a.start - b.start)
-    .slice(0, maxPeaks)
+  const bounds = new Set(days.map(({ power }) => power.boundBy))
+  const measured = {
+    kw: sum(days.map(one => one.measured.kw)),
+    peaks: days.flatMap(one => one.measured.peaks).sort(byPower),
+  }
   return {
     ...chargeMembers(charge, index),
-    ...{ quantity: sum(days.map(({ billed }) => billed)), unit: 'kW', unitPrice: unitPriceOf(charge) },
-    reason: {
-      ...{ measured_kw: null, bound_by: null, history: [] },
-      peaks: peaks.map(peak => peakReason(context, charge, peak)),
-    },
+    ...{ quantity: sum(days.map(({ power }) => power.kw)), unit: 'kW', unitPrice: unitPriceOf(charge) },
+    reason: reasonOf(context, charge, measured, bounds.size === 1 ? ([...bounds][0] ?? null) : null, earlier),
     amountUntil: end => roundNano(sum(days.filter(({ day }) => day < end).map(({ amount }) => amount))),
   }
 }
@@ -204,4 +226,4 @@ export const demandLine = (
   index: number,
   days: { readonly period: DayRange; readonly paid: DayRange },
 ): OpenLine =>
-  charge.over === 'DAY' ? dailyLine(context, charge, index, days.paid) : periodLine(context, charge, index, days)
+  charge.over === 'DAY' ? dailyLine(context, charge, index, days) : periodLine(context, charge, index, days)

@@ -37,7 +37,7 @@ const energyIn = (records: readonly BillRecord[], { start, end }: Interval): big
   records.reduce((total, one) => (hasPartIn(one, start, end) ? total + energyBetween(one, start, end) : total), 0n)
 
 /** Order by falling weighted power, then by time. */
-const byPower = (a: Peak, b: Peak): number => compare(b.weightedKw, a.weightedKw) || a.start - b.start
+export const byPower = (a: Peak, b: Peak): number => compare(b.weightedKw, a.weightedKw) || a.start - b.start
 
 const weightAt = ({ zone, calendar }: BillContext, { windows }: ChargeBody, at: number): Fraction => {
   if (windows == null) return fraction(1n)

@@ -11,7 +11,7 @@ import {
   type WeightUnit,
   weightOf,
 } from './bill-line.ts'
-import { decimal, divide, fraction, fromNano, multiply, roundNano } from './fraction.ts'
+import { decimal, decimalText, divide, fraction, fromNano, multiply, nanoOf, roundNano } from './fraction.ts'
 import type { LocalDay } from './local-days.ts'
 import { importedEnergy } from './usage-lines.ts'
 
@@ -38,7 +38,7 @@ const matchesBase = (charge: ChargeBody, line: OpenLine): boolean => {
   return (
     (kinds == null || kinds.includes(line.kind)) &&
     (components == null || components.includes(line.component)) &&
-    directionsOf(charge).includes(line.direction)
+    directionsOf(charge).some(direction => direction === line.direction)
   )
 }
 
@@ -60,18 +60,29 @@ const limitOf = (context: BillContext, charge: ChargeBody, days: DayRange, perio
 /** Function that gives the part of the base of a charge on the days [first, end). */
 type BaseOf = (days: DayRange) => bigint
 
-const limitUntil = (
+type Derived = Pick<OpenLine, 'amountUntil' | 'reason'>
+
+const limitLine = (
   context: BillContext,
   charge: ChargeBody,
   baseOf: BaseOf,
   { paid, period }: { readonly paid: DayRange; readonly period: DayRange },
-): ((day: LocalDay) => bigint) => {
-  const missing = limitOf(context, charge, paid, period) - baseOf(paid)
+): Derived => {
+  const [limit, basis] = [limitOf(context, charge, paid, period), baseOf(paid)]
+  const missing = limit - basis
   const isLifted = charge.kind === 'MINIMUM' ? missing > 0n : missing < 0n
   const amount = isLifted ? missing : 0n
   const total = weightOf('MONTH', paid)
-  return day => roundNano(multiply(fromNano(amount), divide(weightOf('MONTH', before(paid, day)), total)))
+  return {
+    amountUntil: day => roundNano(multiply(fromNano(amount), divide(weightOf('MONTH', before(paid, day)), total))),
+    reason: { limit: decimalText(limit), base: decimalText(basis) },
+  }
 }
+
+const percentageLine = ({ rate }: ChargeBody, baseOf: BaseOf, paid: DayRange): Derived => ({
+  amountUntil: day => roundNano(multiply(decimal(rate ?? 0), fromNano(baseOf(before(paid, day))))),
+  reason: { rate: decimalText(nanoOf(rate ?? 0)), base: decimalText(baseOf(paid)) },
+})
 
 /**
  * Calculate the derived lines of a period by rising sequence. `lines` are the lines of energy and of the other charges.
@@ -93,16 +104,16 @@ export const derivedLines = (
     const base = [...lines, ...earlier].filter(line => matchesBase(charge, line))
     const baseOf: BaseOf = ({ first, end }) =>
       base.reduce((sum, line) => sum + round(line.amountUntil(end)) - round(line.amountUntil(first)), 0n)
-    const exactUntil =
+    const exact =
       charge.kind === 'PERCENTAGE'
-        ? (day: LocalDay) => roundNano(multiply(decimal(charge.rate ?? 0), fromNano(baseOf(before(paid, day)))))
-        : limitUntil(context, charge, baseOf, { paid, period })
-    const amountUntil = (day: LocalDay): bigint => (day <= paid.first ? 0n : round(exactUntil(day)))
+        ? percentageLine(charge, baseOf, paid)
+        : limitLine(context, charge, baseOf, { paid, period })
+    const amountUntil = (day: LocalDay): bigint => (day <= paid.first ? 0n : round(exact.amountUntil(day)))
     const line: OpenLine = {
       ...chargeMembers(charge, index),
       direction: directionsOf(charge)[0] ?? 'IMPORT',
       isTax: charge.kind === 'PERCENTAGE' && charge.tax !== false,
-      ...{ quantity: null, unit: null, unitPrice: null },
+      ...{ quantity: null, unit: null, unitPrice: null, reason: exact.reason },
       amountUntil: remember(amountUntil),
     }
     derived.push({ sequence, line })

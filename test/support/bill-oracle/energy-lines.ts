@@ -1,5 +1,4 @@
-import { bucketOf, type OracleBucket } from '../oracle/buckets.ts'
-import type { OraclePiece } from '../oracle/cost.ts'
+import { divideHalfEven } from '../oracle/exact.ts'
 import type { Direction } from './bill-input.ts'
 import { type BillContext, type DayRange, type OpenLine, type PriceDetail, remember } from './bill-line.ts'
 import { billedRecords, type Flow, hasPartIn } from './bill-records.ts'
@@ -7,9 +6,6 @@ import type { BillCost, BillCosts, GridPiece } from './energy-costs.ts'
 import { fromNano } from './fraction.ts'
 import { dayStart, type LocalDay } from './local-days.ts'
 import type { BillTariff } from './price-parts.ts'
-
-type Selection = (piece: OraclePiece) => boolean
-type Part = 'commodity' | 'grid'
 
 /** Return the costs of the records of a flow that have a part in [from, to). */
 export const costsOf = (
@@ -23,144 +19,154 @@ export const costsOf = (
     .map(({ id }) => costs.get(id))
     .filter(cost => cost !== undefined)
 
-/** Sum the selected pieces in [from, to), cut as the costs of days are cut. */
-const sumPieces = (
-  costs: readonly BillCost[],
-  isSelected: Selection,
-  piecesOf: (cost: BillCost) => readonly OraclePiece[],
+/** Part of a piece at one commodity price and one grid price, within some days. `ids`: commodity, grid. */
+type EnergyPart = {
+  readonly ids: readonly [string | null, string | null]
+  readonly prices: readonly [commodity: bigint, grid: bigint]
+  readonly amounts: readonly [commodity: bigint, grid: bigint]
+  readonly energy: bigint
+}
+
+/** Share of an amount in [from, to) of its time. Shares of consecutive times add up. */
+const shareOf = (
+  amount: bigint,
+  { start, end }: { readonly start: number; readonly end: number },
+  from: number,
+  to: number,
+): bigint => {
+  const until = (at: number): bigint => divideHalfEven(amount * BigInt(at - start), BigInt(end - start))
+  return until(to) - until(from)
+}
+
+/**
+ * Return the part of a piece in [from, to), or null. Energy and cost are shares of the whole piece, so they add up to
+ * its cost. The commodity amount is what the grid amount leaves.
+ */
+const partWithin = (
+  grid: GridPiece,
+  { start: recordStart, end: recordEnd }: BillCost['record'],
   [from, to]: readonly [number, number],
-): OracleBucket =>
-  bucketOf(
-    costs.flatMap(cost =>
-      cost.priced === null ? [] : [{ ...cost, priced: { ...cost.priced, pieces: piecesOf(cost).filter(isSelected) } }],
-    ),
-    ...([from, to] as const),
-  )
-
-const wholePieces = (cost: BillCost): readonly OraclePiece[] => cost.priced?.pieces ?? []
-const gridPieces = (cost: BillCost): readonly OraclePiece[] => cost.grid
-
-/** Energy and money of one part of the price in [from, to). The commodity part is what the grid part leaves. */
-const shareOf = (costs: readonly BillCost[], part: Part, isSelected: Selection, span: readonly [number, number]) => {
-  const grid = sumPieces(costs, isSelected, gridPieces, span)
-  if (part === 'grid') return { energy: grid.energy, cost: grid.cost }
-  const whole = sumPieces(costs, isSelected, wholePieces, span)
-  return { energy: whole.energy, cost: whole.cost - grid.cost }
+): EnergyPart | null => {
+  const { of: whole, start, end } = grid
+  const terms = { ids: whole.tariffs, prices: [whole.price - grid.price, grid.price] } as const
+  if (whole.start === whole.end) {
+    // A piece without length belongs to the last instant of its record.
+    const at = recordStart < recordEnd ? Math.min(start, recordEnd - 1) : start
+    const amounts = [whole.cost - grid.cost, grid.cost] as const
+    return from <= at && at < to ? { ...terms, amounts, energy: whole.energy } : null
+  }
+  const [first, last] = [Math.max(from, start), Math.min(to, end)]
+  if (first >= last) return null
+  const fee = shareOf(grid.cost, grid, first, last)
+  const amounts = [shareOf(whole.cost, whole, first, last) - fee, fee] as const
+  return { ...terms, amounts, energy: shareOf(whole.energy, whole, first, last) }
 }
 
-/** Return a function that gives the price of a piece in one part. A grid piece has the commodity price of its piece. */
-const priceOf = (costs: readonly BillCost[], part: Part): ((piece: OraclePiece | GridPiece) => bigint) => {
-  if (part === 'grid') return piece => piece.price
-  const gridPrices = new Map<OraclePiece, bigint>()
-  for (const { of, price } of costs.flatMap(({ grid }) => grid)) {
-    if (!gridPrices.has(of)) gridPrices.set(of, price)
-  }
-  return piece => {
-    const whole = 'of' in piece ? piece.of : piece
-    return whole.price - (gridPrices.get(whole) ?? 0n)
-  }
+const partsWithin = (costs: readonly BillCost[], span: readonly [number, number]): EnergyPart[] =>
+  costs.flatMap(({ grid, record }) => grid.flatMap(piece => partWithin(piece, record, span) ?? []))
+
+/** Part of the energy of one line. `ids`: tariffs of the line that the part has. */
+type LinePart = {
+  readonly ids: readonly string[]
+  readonly price: bigint
+  readonly energy: bigint
+  readonly amount: bigint
 }
 
-const detailsOf = (
-  costs: readonly BillCost[],
-  part: Part,
-  isSelected: Selection,
-  span: readonly [number, number],
-): PriceDetail[] => {
-  const price = priceOf(costs, part)
-  const pieces = costs.flatMap(part === 'grid' ? gridPieces : wholePieces).filter(isSelected)
-  const rising = [...new Set(pieces.map(price))].sort((a, b) => (a < b ? -1 : 1))
-  return rising
-    .map(each => {
-      const share = shareOf(costs, part, piece => isSelected(piece) && price(piece) === each, span)
-      return { price: each, energy: share.energy, amount: share.cost }
+/** Return what belongs to the tariffs of a line: the commodity amount, the grid amount, or both. */
+const ofTariffs = (parts: readonly EnergyPart[], own: ReadonlySet<string>, sign: bigint): LinePart[] =>
+  parts.flatMap(({ ids, prices, amounts, energy }) => {
+    const places = ([0, 1] as const).filter(place => own.has(ids[place] ?? ''))
+    if (places.length === 0) return []
+    const sumOf = (values: readonly [bigint, bigint]): bigint => places.reduce((sum, place) => sum + values[place], 0n)
+    return {
+      ids: places.map(place => ids[place] ?? ''),
+      price: sign * sumOf(prices),
+      energy,
+      amount: sign * sumOf(amounts),
+    }
+  })
+
+const detailsOf = (parts: readonly LinePart[]): PriceDetail[] =>
+  [...new Set(parts.map(({ price }) => price))]
+    .sort((a, b) => (a < b ? -1 : 1))
+    .map(price => {
+      const equal = parts.filter(part => part.price === price)
+      const sumOf = (values: readonly bigint[]): bigint => values.reduce((sum, value) => sum + value, 0n)
+      return {
+        price,
+        energy: sumOf(equal.map(({ energy }) => energy)),
+        amount: sumOf(equal.map(({ amount }) => amount)),
+      }
     })
     .filter(({ energy, amount }) => energy !== 0n || amount !== 0n)
+
+/** Return the only value of a list, or null. */
+const onlyOf = <T>(values: readonly T[]): T | null => {
+  const [first, ...others] = [...new Set(values)]
+  return first === undefined || others.length > 0 ? null : first
 }
 
-/** Return true if a piece has a part in [from, to). A piece without length belongs to the last instant of its record. */
-const isPieceIn = (
-  { start, end }: OraclePiece,
-  record: BillCost['record'],
-  [from, to]: readonly [number, number],
-): boolean => {
-  if (start < end) return start < to && end > from
-  const at = record.start < record.end ? Math.min(start, record.end - 1) : start
-  return from <= at && at < to
-}
+const lineNames = { COMMODITY: 'Energy', NON_COMMODITY: 'Grid fee', export: 'Energy export' } as const
 
-const lineNames = { commodity: 'Energy', grid: 'Grid fee', export: 'Export' } as const
-
-/** Return the components of the tariffs that the pieces met, in the order of the contracts. */
+/**
+ * Return the components of one type, in the order of the contracts: those that the parts have, else that of the last
+ * tariff that started before the end.
+ */
 const componentsOf = (
-  costs: readonly BillCost[],
+  parts: readonly EnergyPart[],
   tariffs: readonly BillTariff[],
-  part: Part,
-  direction: Direction,
-  span: readonly [number, number],
+  type: BillTariff['type'],
+  end: number,
 ): string[] => {
-  const type = part === 'grid' ? 'NON_COMMODITY' : 'COMMODITY'
-  const ofPart = tariffs.filter(tariff => tariff.direction === direction && tariff.type === type)
-  const metIds = new Set(
-    costs.flatMap(cost =>
-      wholePieces(cost)
-        .filter(piece => isPieceIn(piece, cost.record, span))
-        .map(({ tariffs: ids }) => ids[part === 'grid' ? 1 : 0]),
-    ),
-  )
-  const met = ofPart.filter(({ id }) => metIds.has(id))
-  const inForce = ofPart.filter(({ start }) => start < span[1]).slice(-1)
+  const ofType = tariffs.filter(tariff => tariff.type === type)
+  const metIds = new Set(parts.flatMap(({ ids }) => ids))
+  const metComponents = new Set(ofType.filter(({ id }) => metIds.has(id)).map(({ component }) => component))
+  const met = ofType.filter(({ component }) => metComponents.has(component))
+  const inForce = ofType.filter(({ start }) => start < end).slice(-1)
   const components = (met.length > 0 ? met : inForce).map(({ component }) => component)
-  return components.length === 0 && part === 'commodity' ? ['energy'] : [...new Set(components)]
+  return components.length === 0 && type === 'COMMODITY' ? ['energy'] : [...new Set(components)]
 }
 
-/** Calculate the ENERGY lines of a direction in a period. No record in the direction: no line. */
+/** Calculate the ENERGY lines of a direction in a period: one per component. No record in the direction: no line. */
 const directionLines = (
   context: BillContext,
   bill: BillCosts,
   period: DayRange,
-  direction: 'IMPORT' | 'EXPORT',
+  direction: Exclude<Direction, 'LOCAL'>,
 ): OpenLine[] => {
-  const [start, end] = [dayStart(context.zone, period.first), dayStart(context.zone, period.end)]
-  const flow = direction === 'IMPORT' ? 'INBOUND+IMPORT' : 'OUTBOUND+EXPORT'
-  const costs = costsOf(context, bill, flow, [start, end])
+  const span = [dayStart(context.zone, period.first), dayStart(context.zone, period.end)] as const
+  const costs = costsOf(context, bill, direction === 'IMPORT' ? 'INBOUND+IMPORT' : 'OUTBOUND+EXPORT', span)
   if (costs.length === 0) return []
-  const { tariffs } = bill.pricing
+  const tariffs = bill.pricing.tariffs.filter(tariff => tariff.direction === direction)
+  const all = partsWithin(costs, span)
   const sign = direction === 'IMPORT' ? 1n : -1n
-  const lineOf = (part: Part, component: string): OpenLine => {
-    const type = part === 'grid' ? 'NON_COMMODITY' : 'COMMODITY'
-    const own = tariffs.filter(
-      tariff => tariff.direction === direction && tariff.type === type && tariff.component === component,
-    )
-    const isSelected: Selection = ({ tariffs: ids }) => own.some(({ id }) => id === ids[part === 'grid' ? 1 : 0])
+  const lineOf = (component: string, name: string): OpenLine => {
+    const own = new Set(tariffs.filter(tariff => tariff.component === component).map(({ id }) => id))
+    const parts = ofTariffs(all, own, sign)
+    const withEnergy = parts.filter(({ energy }) => energy !== 0n)
+    const decisive = withEnergy.length > 0 ? withEnergy : parts
+    const tariffId = onlyOf(decisive.flatMap(({ ids }) => ids))
     const untilDay = (day: LocalDay): bigint =>
-      sign * shareOf(costs, part, isSelected, [start, dayStart(context.zone, day)]).cost
-    const details = detailsOf(costs, part, isSelected, [start, end]).map(({ price, energy, amount }) => ({
-      ...{ price: sign * price, energy, amount: sign * amount },
-    }))
+      ofTariffs(partsWithin(costs, [span[0], dayStart(context.zone, day)]), own, sign).reduce(
+        (sum, { amount }) => sum + amount,
+        0n,
+      )
     return {
-      ...{
-        kind: 'ENERGY',
-        component,
-        direction,
-        charge: null,
-        tariff: own.length === 1 ? (own[0]?.place ?? null) : null,
-      },
-      name: direction === 'EXPORT' ? lineNames.export : lineNames[part],
-      quantity: fromNano(shareOf(costs, part, isSelected, [start, end]).energy),
-      ...{
-        unit: 'kWh',
-        unitPrice: details.length === 1 ? (details[0]?.price ?? null) : null,
-        isTax: false,
-        reason: null,
-      },
-      details: context.input.statement.detail === 'PRICE' ? details : null,
+      ...{ kind: 'ENERGY', component, name, direction, charge: null, isTax: false, reason: null, unit: 'kWh' },
+      tariff: tariffs.find(({ id }) => id === tariffId)?.place ?? null,
+      quantity: fromNano(parts.reduce((sum, { energy }) => sum + energy, 0n)),
+      unitPrice: onlyOf(decisive.map(({ price }) => price)),
+      details: context.input.statement.detail === 'PRICE' ? detailsOf(parts) : null,
       amountUntil: remember(untilDay),
     }
   }
-  return (['commodity', 'grid'] as const).flatMap(part =>
-    componentsOf(costs, tariffs, part, direction, [start, end]).map(component => lineOf(part, component)),
-  )
+  const names = new Map<string, string>()
+  for (const type of ['COMMODITY', 'NON_COMMODITY'] as const) {
+    for (const component of componentsOf(all, tariffs, type, span[1]))
+      if (!names.has(component)) names.set(component, direction === 'EXPORT' ? lineNames.export : lineNames[type])
+  }
+  return [...names].map(([component, name]) => lineOf(component, name))
 }
 
 /** Calculate the ENERGY lines of a period: bought energy, its grid fee, sold energy. */

@@ -3,7 +3,7 @@ import { zoneNames, zoneOf } from '../oracle/zone.ts'
 import type { BillInput, CalendarBody, PeriodBody, RecordBody, StatementBody, TariffBody } from './bill-input.ts'
 import { charges } from './generate-charges.ts'
 import { records, type StatementSpan } from './generate-records.ts'
-import { contracts } from './generate-tariffs.ts'
+import { clockText, contracts, prices } from './generate-tariffs.ts'
 import { dayStart, dayText, firstDay, type LocalDay, monthOf, readDay } from './local-days.ts'
 
 /** Location with all that its statement depends on: plain bodies of requests. */
@@ -124,6 +124,24 @@ const tariffs = (zone: string, [first, end]: readonly [LocalDay, LocalDay], name
     .map(found => found.flat())
 }
 
+/**
+ * Two prices that change at one hour of the day by opposite amounts: their sum stays. Only the parts of the price tell
+ * the hours apart.
+ */
+const hiddenChanges: fc.Arbitrary<TariffBody[]> = fc
+  .tuple(prices(0.5), prices(0.5), fc.integer({ min: 1, max: 23 }))
+  .map(([one, other, hour]) => {
+    const edge = clockText(hour * 3600)
+    const tariff = (type: TariffBody['type'], first: number, last: number): TariffBody => {
+      const hours = [
+        { valid_from: '00:00:00', valid_to: edge, rate: [{ fixed: first }] },
+        { valid_from: edge, valid_to: '00:00:00', rate: [{ fixed: last }] },
+      ]
+      return { direction: 'IMPORT', type, schedule: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }] }
+    }
+    return [tariff('COMMODITY', one, other), tariff('NON_COMMODITY', other, one)]
+  })
+
 const tieredDirections = (bodies: readonly TariffBody[]) => {
   const isTiered = ({ schedule }: TariffBody): boolean =>
     schedule.some(entry => entry.days_and_hours.some(({ hours }) => hours.some(({ rate }) => rate.length > 1)))
@@ -158,14 +176,18 @@ export const bills: fc.Arbitrary<GeneratedBill> = fc
         fc.constantFrom(first, first + 1, end - 1, end, firstDay(month), firstDay(month + 1)),
       )
       .map(dayText)
-    return fc.tuple(earlier, tariffs(zone, [first, end], names)).chain(([earlierStart, tariffBodies]) => {
+    const tariffBodies = fc.oneof(
+      { weight: 12, arbitrary: tariffs(zone, [first, end], names) },
+      { weight: 1, arbitrary: hiddenChanges },
+    )
+    return fc.tuple(earlier, tariffBodies).chain(([earlierStart, found]) => {
       const span = { start: dayStart(zone, first), end: dayStart(zone, end), earlier: earlierStart }
       return fc.record({
         location: fc.constantFrom(...currencies).map(currency_code => ({ timezone: zone, currency_code })),
         calendar: hasCalendar ? calendars(first, end) : fc.constant(null),
-        tariffs: fc.constant(tariffBodies),
+        tariffs: fc.constant(found),
         charges: fc.array(charges({ names, dates, month }), { minLength: 2, maxLength: 9 }),
-        records: records(span, tieredDirections(tariffBodies)),
+        records: records(span, tieredDirections(found)),
         statement: statements(first, end),
         now: nows(span),
       })

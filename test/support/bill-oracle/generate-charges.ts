@@ -55,13 +55,13 @@ const hoursOf = fc
   .uniqueArray(edge, { minLength: 2, maxLength: 2 })
   .map(([from = 0, to = 0]) => ({ valid_from: clockText(from), valid_to: clockText(to) }))
 
-const windowsOf = (names: readonly string[], hasWeight: boolean): fc.Arbitrary<readonly WindowBody[]> => {
+const windowsOf = (names: readonly string[], weights: readonly number[]): fc.Arbitrary<readonly WindowBody[]> => {
   const window = all(
     maybe('hours', fc.array(hoursOf, { minLength: 1, maxLength: 2 }), 75),
     maybe('days', fc.constantFrom(['Weekdays'], ['Weekend'], ['Mon', 'Wed'], ['All'], ...names.map(name => [name]))),
     maybe('months', fc.subarray([...monthNames], { minLength: 6 }), 20),
     maybe('dates', fc.uniqueArray(fc.integer({ min: 1, max: 31 }), { minLength: 8, maxLength: 20 }), 20),
-    hasWeight ? maybe('weight', fc.constantFrom(0, 0.25, 0.5, 1, 0.333333333)) : fc.constant({}),
+    maybe('weight', fc.constantFrom(...weights)),
   ) as fc.Arbitrary<WindowBody>
   return fc.array(window, { minLength: 1, maxLength: 3 })
 }
@@ -94,9 +94,14 @@ const session = ({ names }: ChargeScope): fc.Arbitrary<Members> => {
     maybe('after_minutes', fc.constantFrom(0, 1, 30, 240)),
     maybe('count', fc.constantFrom('EXACT', 'STARTED'), 75),
     maybe('max_amount', decimals(0, 20)),
-    maybe('windows', windowsOf(names, false), 30),
+    maybe('windows', windowsOf(names, [0, 1]), 30),
   )
-  return fc.oneof(perMinute, all(price, devices, maybe('max_amount', decimals(0, 1), 25)))
+  const perSession = all(
+    ...[price, devices, maybe('max_amount', decimals(0, 1), 25), maybe('while', fc.constantFrom('CONNECTED', 'IDLE'))],
+    maybe('after_minutes', fc.constantFrom(0, 1, 30, 240), 30),
+    maybe('windows', windowsOf(names, [0, 1]), 20),
+  )
+  return fc.oneof(perMinute, perSession)
 }
 
 const rising = (values: readonly number[]): number[] => [...values].sort((a, b) => a - b)
@@ -131,7 +136,7 @@ const demand = (scope: ChargeScope): fc.Arbitrary<Members> => {
     ...[counts, money, maybe('interval_minutes', fc.constantFrom(15, 30, 60), 80)],
     maybe('highest', fc.constantFrom(1, 2, 3, 5, 100)),
     maybe('distinct_days', fc.boolean()),
-    maybe('windows', windowsOf(scope.names, true), 35),
+    maybe('windows', windowsOf(scope.names, [0, 0.25, 0.5, 1, 0.333333333]), 35),
     maybe('floor_kw', decimals(0, 6), 30),
     maybe('above_kw', decimals(0, 4), 25),
     maybe(
@@ -143,13 +148,8 @@ const demand = (scope: ChargeScope): fc.Arbitrary<Members> => {
     ),
     maybe('step_edge', fc.constantFrom('LOWER_INCLUSIVE', 'LOWER_EXCLUSIVE')),
   )
-  const ofPeriod = all(
-    measured,
-    maybe('per', fc.constantFrom('MONTH', 'YEAR'), 70),
-    maybe('year_basis', fc.constantFrom('MONTHS', 'DAYS')),
-    maybe('prorate', fc.constantFrom('DAYS', 'NONE')),
-    maybe('month_floor_kw', decimals(0, 5), 30),
-    given(scope),
+  const withEarlierMonths = all(
+    ...[measured, given(scope), maybe('month_floor_kw', decimals(0, 5), 30)],
     maybe(
       'ratchet',
       fc.record(
@@ -162,6 +162,12 @@ const demand = (scope: ChargeScope): fc.Arbitrary<Members> => {
       ),
       40,
     ),
+  )
+  const ofPeriod = all(
+    withEarlierMonths,
+    maybe('per', fc.constantFrom('MONTH', 'YEAR'), 70),
+    maybe('year_basis', fc.constantFrom('MONTHS', 'DAYS')),
+    maybe('prorate', fc.constantFrom('DAYS', 'NONE')),
     fc.oneof(
       fc.constant({}),
       all(
@@ -171,7 +177,11 @@ const demand = (scope: ChargeScope): fc.Arbitrary<Members> => {
       ),
     ),
   )
-  const daily = all(measured, fc.constant({ over: 'DAY' as const, per: 'DAY' as const }))
+  const daily = all(
+    ...[fc.oneof(measured, withEarlierMonths), fc.constant({ over: 'DAY' as const })],
+    fc.constantFrom('DAY' as const, 'DAY' as const, 'MONTH' as const, 'YEAR' as const).map(per => ({ per })),
+    maybe('year_basis', fc.constantFrom('MONTHS', 'DAYS')),
+  )
   return fc.oneof({ weight: 4, arbitrary: ofPeriod }, { weight: 1, arbitrary: daily })
 }
 

@@ -5,7 +5,19 @@ import type { ChargeBody } from './bill-input.ts'
 import { type BillContext, chargeMembers, type DayRange, type OpenLine } from './bill-line.ts'
 import { type BillRecord, remainingEnergy } from './bill-records.ts'
 import { bandSeconds, edgeSeconds, windowAt } from './day-bands.ts'
-import { ceiling, decimal, fraction, multiply, nanoOf, one, roundNano, smaller, sum } from './fraction.ts'
+import {
+  ceiling,
+  compare,
+  decimal,
+  fraction,
+  multiply,
+  nanoOf,
+  one,
+  roundNano,
+  smaller,
+  sum,
+  zero,
+} from './fraction.ts'
 import { dayAt, instantsOf, type LocalDay } from './local-days.ts'
 
 const minuteMs = 60_000
@@ -32,13 +44,18 @@ const sessionsOf = ({ records, zone }: BillContext, charge: ChargeBody): Session
   })
 }
 
+/** Return true if a price per session is for every session, also for one without length. */
+const isForEvery = ({ while: state, after_minutes, windows }: ChargeBody): boolean =>
+  state !== 'IDLE' && (after_minutes ?? 0) === 0 && windows == null
+
 /** Return the time of an interval that is inside the windows, in ms. */
 const timeInside = ({ zone, calendar }: BillContext, { windows }: ChargeBody, { start, end }: Interval): number => {
   if (windows == null) return end - start
   const bands = windows.flatMap(({ hours }) => (hours ?? []).map(bandSeconds))
   const instants = instantsOf(start, end, edgeSeconds(bands))
   return instants.reduce((inside, at, index) => {
-    const isInside = at < end && windowAt(windows, localClock(zone, at), calendar) !== null
+    const window = at < end ? windowAt(windows, localClock(zone, at), calendar) : null
+    const isInside = window !== null && window.weight !== 0
     return isInside ? inside + (instants[index + 1] ?? end) - at : inside
   }, 0)
 }
@@ -48,8 +65,9 @@ export const sessionLine = (context: BillContext, charge: ChargeBody, index: num
   const price = decimal(charge.price ?? 0)
   const isPerMinute = charge.per === 'MINUTE'
   const quantityOf = ({ paid }: Session): Fraction => {
-    if (!isPerMinute) return one
+    if (!isPerMinute && isForEvery(charge)) return one
     const minutes = fraction(BigInt(timeInside(context, charge, paid)), BigInt(minuteMs))
+    if (!isPerMinute) return compare(minutes, zero) > 0 ? one : zero
     return charge.count === 'STARTED' ? fraction(ceiling(minutes)) : minutes
   }
   const ended = sessionsOf(context, charge)
@@ -62,7 +80,7 @@ export const sessionLine = (context: BillContext, charge: ChargeBody, index: num
     })
   return {
     ...chargeMembers(charge, index),
-    ...{ quantity: sum(ended.map(({ quantity }) => quantity)), unit: isPerMinute ? 'MINUTE' : 'SESSION' },
+    ...{ quantity: sum(ended.map(({ quantity }) => quantity)), unit: isPerMinute ? 'minute' : 'session' },
     unitPrice: nanoOf(charge.price ?? 0),
     amountUntil: day => roundNano(sum(ended.filter(one => one.day < day).map(({ amount }) => amount))),
   }

@@ -19,17 +19,15 @@ const netMinutes = 60
 const sumWithin = (records: readonly BillRecord[], { start, end }: Interval): bigint =>
   records.reduce((sum, one) => (hasPartIn(one, start, end) ? sum + energyBetween(one, start, end) : sum), 0n)
 
-/** Return the price at each instant of the days, and the lowest price of the charge. */
+/** Return the price at each instant of the days. */
 const pricesOf = ({ calendar, zone }: BillContext, { price, schedule }: ChargeBody) => {
   if (schedule == null) {
     const nano = nanoOf(price ?? 0)
-    return { seconds: [], lowest: nano, priceAt: () => nano }
+    return { seconds: [], priceAt: () => nano }
   }
   const bands = readSchedule(schedule, rates => nanoOf(rates[0]?.fixed ?? 0))
-  const rising = bands.map(({ value }) => value).sort((a, b) => (a < b ? -1 : 1))
   return {
     seconds: edgeSeconds(bands.map(band => band.seconds)),
-    lowest: rising[0] ?? 0n,
     priceAt: (at: number) => bandAt(bands, localClock(zone, at), calendar).value,
   }
 }
@@ -67,16 +65,22 @@ const usedCells = (context: BillContext, charge: ChargeBody, { first, end }: Day
   })
 }
 
-/** Calculate the lines of a USAGE charge: one for each price that met energy, rising; else one of 0. */
+const risingPrices = (cells: readonly UsedCell[]): bigint[] =>
+  [...new Set(cells.map(({ price }) => price))].sort((a, b) => (a < b ? -1 : 1))
+
+/**
+ * Calculate the lines of a USAGE charge: one for each price that met energy, rising; else one of 0 at the lowest price
+ * of its days.
+ */
 export const usageLines = (
   context: BillContext,
   charge: ChargeBody,
   index: number,
   paid: DayRange,
 ): readonly OpenLine[] => {
-  const cells = usedCells(context, charge, paid).filter(({ energy }) => energy > 0n)
-  const met = [...new Set(cells.map(({ price }) => price))].sort((a, b) => (a < b ? -1 : 1))
-  const prices = met.length > 0 ? met : [pricesOf(context, charge).lowest]
+  const cells = usedCells(context, charge, paid)
+  const met = risingPrices(cells.filter(({ energy }) => energy > 0n))
+  const prices = met.length > 0 ? met : risingPrices(cells).slice(0, 1)
   return prices.map(price => {
     const energyUntil = (day: LocalDay): bigint =>
       cells.reduce((sum, cell) => (cell.price === price && cell.day < day ? sum + cell.energy : sum), 0n)
