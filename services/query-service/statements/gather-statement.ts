@@ -67,7 +67,9 @@ const tariffsIn = (snapshot: PricingSnapshot, span: Interval): readonly BilledTa
       if (!overlaps(period, span)) continue
       for (const type of tariffTypes) {
         const id = type === 'COMMODITY' ? period.commodityId : period.nonCommodityId
-        if (id !== null) tariffs.set(id, { id, type, component: defaultTariffComponents[type], planId: null })
+        const contractStart = type === 'COMMODITY' ? period.commodityStart : period.nonCommodityStart
+        const component = defaultTariffComponents[type]
+        if (id !== null) tariffs.set(id, { id, direction, type, component, planId: null, contractStart })
       }
     }
   }
