@@ -9,7 +9,14 @@ import {
   readReference,
 } from '../domain/reference.ts'
 import { accepted, type Refusal, type RefusalCode, type Result, refused } from '../domain/refusal.ts'
-import { findMembers, formatPath, type JsonObject, mapObjectsAt, pathNames } from './json/json-path.ts'
+import {
+  findMembers,
+  formatPath,
+  type JsonObject,
+  type JsonPathMatch,
+  mapObjectsAt,
+  pathNames,
+} from './json/json-path.ts'
 import { quote } from './message-text.ts'
 
 /**
@@ -90,6 +97,10 @@ function* resolveAll(references: readonly FieldReference[]): ReferenceResolver<R
   return accepted(ids)
 }
 
+/** Return the entries of a list of ids, or the member itself. */
+const entriesOf = (match: JsonPathMatch): readonly JsonPathMatch[] =>
+  Array.isArray(match.value) ? match.value.map((value, index) => ({ path: [...match.path, index], value })) : [match]
+
 /**
  * Replace the references in a query or body with the ids of their objects. Returns a value without references
  * unchanged. Refuses `<kind>_not_found` and `reference_ambiguous`, with the field.
@@ -100,7 +111,7 @@ export function* resolveReferences(
 ): ReferenceResolver<Result<unknown>> {
   const references: FieldReference[] = []
   for (const [path, kinds] of Object.entries(fields)) {
-    for (const { path: steps, value: text } of findMembers(value, pathNames(path))) {
+    for (const { path: steps, value: text } of findMembers(value, pathNames(path)).flatMap(entriesOf)) {
       const reference = typeof text === 'string' ? readReference(text, kinds) : null
       if (reference !== null)
         references.push({ ...reference, name: path, field: formatPath(steps), text: text as string })
@@ -121,9 +132,10 @@ export function* resolveReferences(
 }
 
 const replaceWithId = (members: JsonObject, name: string, idOf: (text: string) => string | undefined): JsonObject => {
-  const text = members[name]
-  const id = typeof text === 'string' ? idOf(text) : undefined
-  return id === undefined ? members : { ...members, [name]: id }
+  const value = members[name]
+  const replaced = (text: unknown): unknown => (typeof text === 'string' ? (idOf(text) ?? text) : text)
+  const changed = Array.isArray(value) ? value.map(replaced) : replaced(value)
+  return changed === value ? members : { ...members, [name]: changed }
 }
 
 /** Replace a reference in the path with the id of its object. Refuses `not_found` and `reference_ambiguous`. */

@@ -11,6 +11,7 @@ export const idPrefixes = {
   location: 'loc_',
   device: 'dev_',
   tariff: 'trf_',
+  charge: 'chg_',
   libraryTariff: 'trt_',
   provider: 'prv_',
   marketSource: 'mrs_',

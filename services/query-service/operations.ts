@@ -1,4 +1,5 @@
 import type { Binding } from '../platform/http/binding.ts'
+import { chargeOperations } from './charges/charges.ts'
 import { intervalCostOperation } from './costs/interval-costs.ts'
 import { meterBatchOperations } from './costs/meter-batches.ts'
 import { meterRecordOperations } from './costs/meter-records.ts'
@@ -30,6 +31,7 @@ export const queryServiceOperations = (dependencies: QueryServiceDependencies): 
   ...locationOperations(dependencies),
   ...deviceOperations(dependencies),
   ...tariffOperations(dependencies),
+  ...chargeOperations(dependencies),
   ...providerOperations(dependencies),
   ...marketOperations(dependencies),
   ...eventOperations(dependencies),

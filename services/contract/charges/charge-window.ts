@@ -5,6 +5,7 @@ import { formatTimeOfDay, parseTimeOfDay } from '../../domain/instant.ts'
 import { dayNames, monthNames, secondsPerDay } from '../../domain/tariff/day-pattern.ts'
 import type { Month } from '../../domain/tariff/tariff.ts'
 import { refuseField } from '../field.ts'
+import { dayTypeName } from '../tariffs/read-tariff-terms.ts'
 import {
   choiceFormat,
   decimalFormat,
@@ -20,7 +21,8 @@ import {
 } from './wire-format.ts'
 
 const namesOfDays: readonly string[] = [...dayNames, 'Weekdays', 'Weekend', 'All', 'Holidays']
-const isChargeDay = (name: string): name is ChargeDay => namesOfDays.includes(name) || /^#.{1,64}$/su.test(name)
+const isChargeDay = (name: string): name is ChargeDay =>
+  namesOfDays.includes(name) || (name.startsWith('#') && dayTypeName.test(name.slice(1)))
 
 const dayFormat: WireFormat<ChargeDay> = {
   request: z

@@ -64,8 +64,8 @@ function* completeTerms(input: ChargeInput): Generator<void, Result<ChargeTerms>
 }
 
 /**
- * Validate a charge of a request, in steps. The days of its windows are not validated: `validateWindowDays` needs the
- * calendar of the location.
+ * Validate a charge of a request, in steps. Its special days are not validated: `validateChargeDays` needs the calendar
+ * of the location.
  * Refuses with the field of the charge: `charge_invalid`, `price_missing`, `price_ambiguous`, `steps_not_rising`,
  * `base_empty`, `interval_not_supported`, `end_before_start`, and the refusals of a schedule.
  */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type EventType as EventTypeName, eventFilters, typesOfFilter } from '../../domain/event-types.ts'
 import { idText, instantText, storedMembers } from '../answer-field.ts'
+import { chargeShape } from '../charges/write-charge.ts'
 import { connectTokenRetrieve } from '../connect/connect-session.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
 import { nearestName, quote } from '../message-text.ts'
@@ -80,6 +81,13 @@ const changeEventsOf = ({ kind, data }: (typeof objectKinds)[number]): readonly 
  */
 export const eventTypes: readonly EventType[] = [
   ...objectKinds.flatMap(changeEventsOf),
+  ...(['create', 'update', 'delete'] as const).map(
+    (verb): EventType => ({
+      type: `charge.${verb}`,
+      description: `A charge is ${verb}d. The data is the charge; after a deletion its last state.`,
+      data: { name: 'Charge', shape: chargeShape },
+    }),
+  ),
   {
     type: 'price.update',
     description: 'Prices of a location change in an interval. The event location.update is sent too.',

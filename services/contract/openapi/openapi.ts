@@ -23,6 +23,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   Locations: 'Places with one grid connection. A location has a time zone, a currency and tariffs.',
   Devices: 'Meters, chargers and batteries with records of their own.',
   Tariffs: 'Prices of energy and grid fees, by season, day and hour, with tiers and surcharges.',
+  Charges: 'Prices in addition to the tariffs: standing charges, demand, sessions, limits and taxes.',
   Prices: 'Read the price of a kWh at a location, and the parts of the price.',
   Schedules: 'Find cheap and expensive times, and plan devices at the lowest cost.',
   Statements: 'Calculate the bill of a location, line by line, and make it final.',

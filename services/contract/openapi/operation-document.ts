@@ -86,6 +86,7 @@ const idPrefixOf: Readonly<Record<string, string>> = {
   device_id: 'dev',
   tariffs: 'trf',
   elements: 'trf',
+  charges: 'chg',
   records: 'mre',
   batch: 'bat',
   batch_id: 'bat',

@@ -1,3 +1,4 @@
+import * as charge from '../charges/charge.ts'
 import * as connectBatch from '../connect/connect-batch.ts'
 import * as connectCall from '../connect/connect-call.ts'
 import * as connect from '../connect/connect-session.ts'
@@ -60,6 +61,11 @@ export const operations: readonly Operation[] = [
   tariff.tariffRetrieve,
   tariff.tariffUpdate,
   tariff.tariffDelete,
+  charge.chargeCreate,
+  charge.chargeList,
+  charge.chargeRetrieve,
+  charge.chargeUpdate,
+  charge.chargeDelete,
   price.priceRetrieve,
   priceAudit.priceAuditRetrieve,
   scheduleSlots.scheduleDuration,

@@ -143,6 +143,11 @@ export const schemaOf = (shape: z.ZodType): JsonSchema => {
       if (def.type === 'default') jsonSchema.default = (def as z.core.$ZodDefaultDef).defaultValue
       const examples = z.globalRegistry.get(zodSchema)?.['examples']
       if (Array.isArray(examples)) jsonSchema.examples = examples
+      // One word for alternatives: the values of `kind` tell them apart.
+      if (jsonSchema.oneOf !== undefined) {
+        jsonSchema.anyOf = jsonSchema.oneOf
+        delete jsonSchema.oneOf
+      }
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
     },

@@ -55,11 +55,9 @@ const nameWithin = (schema: JsonSchema, owner: string, property: string, namedSc
       : nameWithin(inner, owner, property, namedSchemas)
     return { ...own, items, ...descriptionOf }
   }
-  for (const choice of ['anyOf', 'oneOf']) {
-    const options = own[choice]
-    if (!Array.isArray(options)) continue
-    const named = options.map(one => (isSchema(one) ? nameWithin(one, owner, property, namedSchemas) : one))
-    return { ...own, [choice]: named, ...descriptionOf }
+  if (Array.isArray(own['anyOf'])) {
+    const anyOf = own['anyOf'].map(one => (isSchema(one) ? nameWithin(one, owner, property, namedSchemas) : one))
+    return { ...own, anyOf, ...descriptionOf }
   }
   return { ...own, ...descriptionOf }
 }

@@ -29,19 +29,23 @@ const idPathsInBody = (schema: JsonSchema, path: readonly (string | number)[] = 
   if (schema['readOnly'] === true) return []
   const prefix = prefixIn(examplesOf(schema))
   if (prefix !== undefined) return [{ in: 'body', path, prefix }]
-  return alternatives(schema).flatMap(one => {
+  const found = alternatives(schema).flatMap(one => {
     if (isObject(one['items'])) return idPathsInBody(one['items'], [...path, 0])
     const properties = isObject(one['properties']) ? Object.entries(one['properties']) : []
     return properties.flatMap(([name, member]) => (isObject(member) ? idPathsInBody(member, [...path, name]) : []))
   })
+  // Alternatives can have the same member.
+  return [...new Map(found.map(idPath => [JSON.stringify(idPath), idPath])).values()]
 }
 
 /** Prefix of the cursors of a list: the prefix of the ids of its objects. */
 const cursorPrefix = ({ success }: DocumentedOperation): string | undefined => {
   const list = success.schema['properties']
   const data = isObject(list) && isObject(list['data']) ? list['data']['items'] : undefined
-  const item = isObject(data) && isObject(data['properties']) ? data['properties']['id'] : undefined
-  return isObject(item) ? prefixIn(examplesOf(item)) : undefined
+  const ids = (isObject(data) ? alternatives(data) : []).map(
+    one => isObject(one['properties']) && one['properties']['id'],
+  )
+  return prefixIn(ids.filter(isObject).flatMap(examplesOf))
 }
 
 const cursors = ['starting_after', 'ending_before']

@@ -1,5 +1,6 @@
 import type { Rate } from '../../../services/domain/tariff/rate.ts'
 import type { ScheduleEntry } from '../../../services/domain/tariff/tariff.ts'
+import type { ChargeDraft } from '../../../services/platform/postgres/pricing/charges.ts'
 import type { TariffDraft } from '../../../services/platform/postgres/pricing/tariff-row.ts'
 import type { LocationDraft } from '../../../services/platform/postgres/registry/location-row.ts'
 import type { EndpointDraft } from '../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
@@ -62,6 +63,20 @@ export const endpointDraft = (change: Partial<EndpointDraft> = {}): EndpointDraf
   apiVersion: 'current',
   sealedSecret: () => 'sealed',
   ...change,
+})
+
+/** Draft of a session charge without a plan. `deviceIds` null: all devices. */
+export const chargeDraft = (
+  locationId: string,
+  deviceIds: readonly string[] | null = null,
+  name = 'Blocking fee',
+): ChargeDraft => ({
+  ...{ locationId, planId: null, planVersion: null },
+  terms: {
+    ...({ kind: 'SESSION', name, component: 'session', startDay: null, endDay: null, sequence: 0 } as const),
+    ...({ price: 100_000_000n, per: 'MINUTE', while: 'IDLE', afterMs: 0, count: 'EXACT' } as const),
+    ...{ maxAmount: 12_000_000_000n, windows: [], deviceIds },
+  },
 })
 
 /** Draft of a manual import tariff without contract dates. */

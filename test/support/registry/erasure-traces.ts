@@ -11,6 +11,7 @@ import {
 import { putCredentials } from '../../../services/platform/postgres/connect/tariff-credentials.ts'
 import type { Database } from '../../../services/platform/postgres/database.ts'
 import { writeEvents } from '../../../services/platform/postgres/events/events.ts'
+import { createCharge } from '../../../services/platform/postgres/pricing/charges.ts'
 import { createTariff } from '../../../services/platform/postgres/pricing/tariffs.ts'
 import { appendAudit } from '../../../services/platform/postgres/registry/audit-log.ts'
 import { createCustomer } from '../../../services/platform/postgres/registry/customers.ts'
@@ -19,7 +20,7 @@ import { beginIdempotent, finishIdempotent } from '../../../services/platform/po
 import { createLocation } from '../../../services/platform/postgres/registry/locations.ts'
 import { type Tenant, type TenantTransaction, withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { acceptedValue } from '../accepted-value.ts'
-import { locationDraft, tariffDraft } from './drafts.ts'
+import { chargeDraft, locationDraft, tariffDraft } from './drafts.ts'
 
 const hourMs = 3_600_000
 
@@ -29,6 +30,7 @@ export type Person = {
   readonly location: string
   readonly device: string
   readonly tariff: string
+  readonly charge: string
   readonly sessions: readonly string[]
 }
 
@@ -45,9 +47,15 @@ export const makePerson = (database: Database, tenant: Tenant, name: string): Pr
     const device = (await createDevice(transaction, { referenceId: `device ${name}`, metadata }, at)).id
     const terms = { displayName: `Tariff of ${name}`, contractEnd: at + 30 * 24 * hourMs }
     const tariff = acceptedValue(await createTariff(transaction, tariffDraft(location, terms), at)).tariff.id
-    const sessions = await createSessions(transaction, { customer, location, device, tariff, sessions: [] }, name, at)
-    await createTraces(transaction, { customer, location, device, tariff, sessions }, name, at)
-    return { customer, location, device, tariff, sessions }
+    const charge = acceptedValue(await createCharge(transaction, chargeDraft(location, [device], name), at)).id
+    const sessions = await createSessions(
+      transaction,
+      { customer, location, device, tariff, charge, sessions: [] },
+      name,
+      at,
+    )
+    await createTraces(transaction, { customer, location, device, tariff, charge, sessions }, name, at)
+    return { customer, location, device, tariff, charge, sessions }
   })
 
 /** Return Connect sessions that refer to the person by customer, location, tariff or own reference only. */
@@ -122,8 +130,8 @@ const createTraces = async (
   at: number,
 ): Promise<void> => {
   const { query, accountId, liveMode } = transaction
-  const { customer, location, device, tariff } = person
-  const objects = [customer, location, device, tariff]
+  const { customer, location, device, tariff, charge } = person
+  const objects = [customer, location, device, tariff, charge]
   const events = await writeEvents(
     transaction,
     [
@@ -155,6 +163,8 @@ const createTraces = async (
     )
     await appendAudit(query, transaction, { actor: 'key_1', action: 'x.create', objectId: id, detail: { name }, at })
   }
+  const detail = { id: charge, device_ids: [device] }
+  await appendAudit(query, transaction, { actor: 'key_1', action: 'charge.create', objectId: charge, detail, at })
   const endpoint = `whe_${randomUUID()}`
   await query(sql`
     insert into webhook_endpoints (account_id, live_mode, id, url, event_types, layout, secrets, time_created)

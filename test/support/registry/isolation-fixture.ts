@@ -5,7 +5,13 @@ import { startPrepared } from '../system/prepared-folder.ts'
 import { dataFolder, type RunningSystem, removeData } from '../system/running-system.ts'
 import { until } from '../system/until.ts'
 import { createOtherAccount, openRecords } from './accounts.ts'
-import { createLocation, createObjectFixture, flatSchedule, type ObjectFixture } from './object-fixture.ts'
+import {
+  createCharge,
+  createLocation,
+  createObjectFixture,
+  flatSchedule,
+  type ObjectFixture,
+} from './object-fixture.ts'
 
 /** Ids of one object of each kind, by prefix. */
 export type Ids = Readonly<Record<string, string>>
@@ -30,6 +36,7 @@ const idsOf = (fixture: ObjectFixture, accountId: string): Ids => ({
   loc: fixture.location,
   dev: fixture.device,
   trf: fixture.tariff,
+  chg: fixture.charge,
   mrs: fixture.market,
   bat: fixture.batch,
   mre: fixture.record,
@@ -96,6 +103,7 @@ export const createSpare = async (client: Client, prefix: string): Promise<strin
   if (prefix === 'dev') return createOne('/devices', { reference_id: `spare-${spares}` })
   if (prefix === 'mrs') return createOne('/markets', { display_name: 'Spare', currency_code: 'EUR' })
   if (prefix === 'whe') return createOne('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
+  if (prefix === 'chg') return createCharge(client, await createLocation(client))
   if (prefix !== 'trf') throw new Error(`Objects with the prefix ${prefix} cannot be created.`)
   return createOne('/tariffs', {
     location_id: await createLocation(client),
@@ -110,6 +118,7 @@ const deletable: Readonly<Record<string, string>> = {
   loc: 'locations',
   dev: 'devices',
   trf: 'tariffs',
+  chg: 'charges',
   mrs: 'markets',
   whe: 'webhooks',
 }

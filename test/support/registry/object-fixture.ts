@@ -7,6 +7,7 @@ export type ObjectFixture = {
   readonly location: string
   readonly device: string
   readonly tariff: string
+  readonly charge: string
   readonly market: string
   readonly batch: string
   readonly record: string
@@ -27,6 +28,10 @@ const create = async (client: Client, path: string, body: object): Promise<strin
 export const createLocation = (client: Client, more: object = {}): Promise<string> =>
   create(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR', ...more })
 
+/** Create a standing charge of a location. */
+export const createCharge = (client: Client, location: string): Promise<string> =>
+  create(client, '/charges', { location_id: location, kind: 'FIXED', name: 'Standing charge', price: 0.4785 })
+
 /** Create the objects. The client uses the current API version. */
 export const createObjectFixture = async (client: Client, session: string): Promise<ObjectFixture> => {
   const [customer, device, market] = await Promise.all([
@@ -41,6 +46,7 @@ export const createObjectFixture = async (client: Client, session: string): Prom
     type: 'COMMODITY',
     schedule: flatSchedule,
   })
+  const charge = await createCharge(client, location)
   const record = { location_id: location, device_id: device, session_reference_id: session, units: 'KWH', value: 1.25 }
   const times = { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T10:15:00Z' }
   const { id: batch } = (await client.submit([{ ...record, ...times }])) as WithId
@@ -48,5 +54,5 @@ export const createObjectFixture = async (client: Client, session: string): Prom
   const { data: records } = (await client.ask('GET', `/meters/records?location_id=${location}`)) as ListOfIds
   const { data: events } = (await client.ask('GET', `/events?object_id=${device}`)) as ListOfIds
   const [{ id: recordId } = { id: '' }, { id: event } = { id: '' }] = [records[0], events[0]]
-  return { customer, location, device, tariff, market, batch, record: recordId, session, event }
+  return { customer, location, device, tariff, charge, market, batch, record: recordId, session, event }
 }

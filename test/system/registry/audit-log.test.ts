@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findEmbeddedServer } from '../../../services/platform/postgres/embedded/embedded-server.ts'
-import { createLocation, flatSchedule } from '../../support/registry/object-fixture.ts'
+import { createCharge, createLocation, flatSchedule } from '../../support/registry/object-fixture.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import { runCommand } from '../../support/system/run-command.ts'
 import { useSystem } from '../../support/system/use-system.ts'
@@ -80,6 +80,10 @@ const work = async (client: Client): Promise<readonly (readonly [string, string]
     const [action, query] = direction === 'IMPORT' ? ['tariff.delete', ''] : ['tariff.void', '?void=true']
     await done(action, tariff, client.ask('DELETE', `/tariffs/${tariff}${query}`))
   }
+  const charge = await createCharge(client, location)
+  ledger.push(['charge.create', charge])
+  await done('charge.update', charge, client.ask('PATCH', `/charges/${charge}`, { name: 'Standing' }))
+  await done('charge.delete', charge, client.ask('DELETE', `/charges/${charge}`))
   await client.send('DELETE', '/tariffs/none')
   await client.send('POST', '/tariffs', {})
   const endpoint = await made('/webhooks', { url: 'https://1.1.1.1/hooks', event_types: ['schedule.created'] })
@@ -108,7 +112,7 @@ const asSuperuser = async (statement: string): Promise<void> => {
 }
 
 describe('the audit log', () => {
-  it('contains every change of keys and tariffs and every deletion, and nothing else', async () => {
+  it('contains every change of keys, tariffs and charges and every deletion, and nothing else', async () => {
     const client = await login(system.sandbox())
     const [sandboxKey] = await entries('test')
     const ledger = await work(client)

@@ -49,7 +49,16 @@ describe('counts', () => {
   })
 
   it('of a page are 1 to 100', async () => {
-    const lists = ['/customers', '/locations', '/devices', '/markets', '/events', '/meters/records', '/tariffs']
+    const lists = [
+      '/customers',
+      '/locations',
+      '/devices',
+      '/markets',
+      '/events',
+      '/meters/records',
+      '/tariffs',
+      '/charges',
+    ]
     for (const list of lists) {
       const statusOf = async (limit: string) =>
         (

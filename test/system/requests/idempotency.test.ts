@@ -50,6 +50,9 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
     type: 'COMMODITY',
     schedule: flatSchedule,
   }),
+  charge_create: async () => ({
+    ...{ location_id: await createLocation(clients().client), kind: 'FIXED', name: 'Standing charge', price: 0.4785 },
+  }),
   connect_token_create: async () => ({
     connect_url: 'https://app.example.com/connect',
     callback_url: 'https://app.example.com/done',

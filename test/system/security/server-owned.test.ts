@@ -32,11 +32,17 @@ beforeAll(async () => {
 const schemasIn = (value: unknown): Readonly<Record<string, JsonSchema>> =>
   typeof value === 'object' && value !== null ? (value as Record<string, JsonSchema>) : {}
 
+/** Members of a schema, or of each of its alternatives. */
+const propertiesOf = ({ properties, anyOf }: JsonSchema): Readonly<Record<string, JsonSchema>> => ({
+  ...schemasIn(properties),
+  ...(Array.isArray(anyOf) ? Object.assign({}, ...anyOf.map(propertiesOf)) : {}),
+})
+
 /** Allowed members of a body, or of each of its elements. */
-const membersOf = (schema: JsonSchema): Readonly<Record<string, JsonSchema>> => {
-  const items = schemasIn(schema['items'])
-  return schemasIn(schema['properties'] ?? items['properties'])
-}
+const membersOf = (schema: JsonSchema): Readonly<Record<string, JsonSchema>> => ({
+  ...propertiesOf(schemasIn(schema['items'])),
+  ...propertiesOf(schema),
+})
 
 /** Members that only the service sets: members of answers and of rows. Callers of other APIs try to send them. */
 const hidden = {
@@ -50,7 +56,7 @@ const ownedFields = ({ body, success }: DocumentedOperation): readonly (readonly
   const taken = membersOf(body?.schema ?? {})
   const all = {
     ...hidden,
-    ...schemasIn(success.schema['properties']),
+    ...propertiesOf(success.schema),
     account_id: { type: 'string' },
     live_mode: { type: 'boolean' },
   }
@@ -63,6 +69,7 @@ const prefixes: Readonly<Record<string, keyof Fixture>> = {
   loc: 'location',
   dev: 'device',
   trf: 'tariff',
+  chg: 'charge',
   mrs: 'market',
 }
 
@@ -112,6 +119,7 @@ const everything = async (client: Client): Promise<string> => {
     '/devices',
     '/markets',
     `/tariffs?location_id=${location}`,
+    '/charges',
     `/meters/records?location_id=${location}`,
   ]
   const objects = [`/meters/batch?batch_id=${batch}`, `/meters/records/${record}`, '/account']

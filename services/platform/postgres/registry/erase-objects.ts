@@ -9,8 +9,8 @@ import type { OperatorTransaction, Tenant } from '../transaction.ts'
 import type { ErasedObjects } from './erasures.ts'
 
 /**
- * Objects to erase with an id: the locations of a customer, the tariffs of a location. Deleted objects are included.
- * Null if there is no object.
+ * Objects to erase with an id: the locations of a customer, the tariffs and charges of a location. Deleted objects are
+ * included. Null if there is no object.
  */
 export const findObjectsToErase = async (
   { query }: OperatorTransaction,
@@ -28,9 +28,10 @@ export const findObjectsToErase = async (
   const locationIds = await idsOf('locations', sql`id = ${objectId} or customer_id = ${objectId}`)
   const deviceIds = await idsOf('devices', sql`id = ${objectId}`)
   if (!isAccount && customerIds.length + locationIds.length + deviceIds.length === 0) return null
-  const tariffs = await query<{ id: string }>(sql`
-    select id from tariffs where ${ownedBy(tenant)} and location_id = any(${locationIds}) order by id`)
-  const otherIds = [...customerIds, ...tariffs.rows.map(({ id }) => id)]
+  const priced = (table: 'tariffs' | 'charges'): Sql =>
+    sql`select id from ${raw(table)} where ${ownedBy(tenant)} and location_id = any(${locationIds})`
+  const prices = await query<{ id: string }>(sql`${priced('tariffs')} union all ${priced('charges')} order by id`)
+  const otherIds = [...customerIds, ...prices.rows.map(({ id }) => id)]
   return { objectId, locationIds, deviceIds, otherIds, receiptsBefore: isAccount ? at : null }
 }
 
@@ -77,8 +78,25 @@ export const eraseObjects = async (
       deleted_at = coalesce(deleted_at, ${toTimestamp(at)}), pricing_revision = pricing_revision + 1
     where ${owned} and id = any(${locationIds})`)
   await query(sql`delete from tariffs where ${owned} and location_id = any(${locationIds})`)
+  await query(sql`delete from charges where ${owned} and location_id = any(${locationIds})`)
+  await eraseChargedDevices(transaction, owned, deviceIds)
   await query(sql`delete from devices where ${owned} and id = any(${deviceIds})`)
   await query(sql`delete from customers where ${owned} and id = any(${otherIds})`)
+}
+
+/** Remove devices from the charges that name them. A charge without a device left counts no records. */
+const eraseChargedDevices = async (
+  { query }: OperatorTransaction,
+  owned: Sql,
+  deviceIds: readonly string[],
+): Promise<void> => {
+  if (deviceIds.length === 0) return
+  await query(sql`
+    update charges set terms = jsonb_set(terms, '{deviceIds}', (
+      select coalesce(jsonb_agg(d.id order by d.place), '[]')
+      from jsonb_array_elements_text(terms -> 'deviceIds') with ordinality as d(id, place)
+      where d.id <> all(${deviceIds})))
+    where ${owned} and jsonb_typeof(terms -> 'deviceIds') = 'array' and terms -> 'deviceIds' ?| ${deviceIds}`)
 }
 
 /** Delete the rest of erased locations. Call when no message in a partition can name them any more. */
@@ -94,7 +112,10 @@ export const removeErasedLocations = async (
 type Traces = {
   readonly owned: Sql
   readonly ids: readonly string[]
-  /** Ids without those of tariffs. Traces of a tariff name its location, or have the tariff as their object. */
+  /**
+   * Ids without those of tariffs and charges. Traces of a tariff or charge name its location, or have it as their
+   * object.
+   */
   readonly owners: readonly string[]
   /** Own references of the objects. */
   readonly references: readonly string[]
@@ -125,7 +146,7 @@ export const eraseTraces = async (
   const traces: Traces = {
     owned: ownedBy(tenant),
     ids,
-    owners: ids.filter(id => !isId('tariff', id)),
+    owners: ids.filter(id => !isId('tariff', id) && !isId('charge', id)),
     references: isWhole ? [] : await referencesOf(transaction, tenant, ids),
     isOld: time => (isWhole ? sql`${raw(time)} <= ${toTimestamp(receiptsBefore)}` : sql`false`),
     names: (column, named) =>
@@ -141,7 +162,8 @@ export const eraseTraces = async (
     where ${traces.owned} and (${traces.isOld('started_at')} or ${traces.names('answer', ids)})`)
   await query(sql`
     update audit_log set detail = '{}'
-    where ${traces.owned} and object_id = any(${ids}) and action not like '%.erase' and detail <> '{}'`)
+    where ${traces.owned} and detail <> '{}' and (object_id = any(${ids}) and action not like '%.erase'
+      or action like 'charge.%' and ${traces.names('detail', deviceIds)})`)
 }
 
 const referencesOf = async (

@@ -147,7 +147,7 @@ const checkReferences = async (transaction: TenantTransaction, draft: LocationDr
 }
 
 /**
- * Delete a location: the location is hidden, and its tariffs end at `at` (ms). Returns its last state.
+ * Delete a location: the location and its charges are hidden, and its tariffs end at `at` (ms). Returns its last state.
  * Refuses `not_found`.
  * Source: docs/rules/registry.md #deletion.
  */
@@ -180,8 +180,8 @@ export const listLocations = async (
 }
 
 /**
- * Delete the active locations of a condition: the locations are hidden, and their tariffs end at `at` (ms). Returns
- * their last state, oldest first. Their costs are never recalculated, so there is no recost request.
+ * Delete the active locations of a condition: the locations and their charges are hidden, and their tariffs end at
+ * `at` (ms). Returns their last state, oldest first. Their costs are never recalculated, so there is no recost request.
  * Source: docs/rules/registry.md #deletion.
  */
 export const deleteLocationsOf = async (
@@ -204,5 +204,7 @@ export const deleteLocationsOf = async (
     select ${locationColumns} from locations where ${owned} and id = any(${ids}) order by id`)
   await query(sql`update tariffs set closed_at = ${toTimestamp(at)}
     where ${owned} and location_id = any(${ids}) and closed_at is null and voided_at is null`)
+  await query(sql`update charges set deleted_at = ${toTimestamp(at)}
+    where ${owned} and location_id = any(${ids}) and deleted_at is null`)
   return rows.map(locationFromRow)
 }

@@ -32,7 +32,7 @@ type Option = { readonly properties: { readonly kind: { readonly const: string }
 
 /** Return the members of the charges of a kind, by a shape. */
 const membersIn = (shape: z.ZodType, kind: string): readonly string[] => {
-  const options = schemaOf(shape)['oneOf'] as readonly Option[]
+  const options = schemaOf(shape)['anyOf'] as readonly Option[]
   return Object.keys(options.find(({ properties }) => properties.kind.const === kind)?.properties ?? {})
 }
 

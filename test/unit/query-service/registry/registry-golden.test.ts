@@ -42,6 +42,29 @@ const schedule = [
   },
 ]
 
+/** Charges of each kind. The members that are left out have their defaults. */
+const charges = [
+  { kind: 'FIXED', name: 'Standing charge', price: 0.4785, start_date: '2026-03-01', end_date: '2027-03-01' },
+  { kind: 'USAGE', name: 'Grid', component: 'grid', schedule: allHours([{ fixed: 0.0472 }]) },
+  {
+    ...{ kind: 'DEMAND', name: 'Peak', tiers: [{ to_kw: 5, price: 4.25 }, { price: 5.66 }], round_kw: {} },
+    windows: [{ days: ['Weekdays'], hours: [{ valid_from: '16:00:00', valid_to: '21:00:00' }], weight: 0.5 }],
+    ...{ ratchet: { share: 0.8, months: 11, in_months: ['Jun'] }, history: [{ month: '2025-07', kw: 131.6 }] },
+  },
+  {
+    kind: 'SESSION',
+    name: 'Blocking fee',
+    price: 0.1,
+    per: 'MINUTE',
+    while: 'IDLE',
+    after_minutes: 30,
+    max_amount: 12,
+  },
+  { kind: 'MINIMUM', name: 'Minimum bill', amount: 20, per: 'MONTH', base: { kinds: ['ENERGY', 'FIXED'] } },
+  { kind: 'MAXIMUM', name: 'Maximum tariff', per_kwh: 0.34, base: { components: ['grid'] } },
+  { kind: 'PERCENTAGE', name: 'VAT', rate: 0.25 },
+]
+
 /** Create one object of each kind and return its answers in an API version. */
 const answersIn = async (apiVersion: ApiVersion): Promise<Readonly<Record<string, Answer>>> => {
   const { live } = await makeAccount(service)
@@ -89,8 +112,26 @@ const answersIn = async (apiVersion: ApiVersion): Promise<Readonly<Record<string
     event_list: await call('GET', '/events?event_type=device.create'),
     error: await call('POST', '/devices', { reference_id: 'charger-4711' }),
     event_of_refusal: await call('GET', '/events?event_type=device.create.failed'),
+    ...(apiVersion === 'current' ? await chargeAnswers(call, location) : {}),
     accepted: await call('DELETE', `/devices/${device}`),
     account: await call('GET', '/account'),
+  }
+}
+
+type Call = (method: string, path: string, body?: unknown) => Promise<Answer>
+
+/** Create the charges of a location, and return them, their list and an event. */
+const chargeAnswers = async (call: Call, location: string): Promise<Readonly<Record<string, Answer>>> => {
+  const answers: Record<string, Answer> = {}
+  for (const charge of charges)
+    answers[`charge_${charge.kind.toLowerCase()}`] = await call('POST', '/charges', {
+      location_id: location,
+      ...charge,
+    })
+  return {
+    ...answers,
+    charge_list: await call('GET', `/charges?location_id=${location}&limit=2`),
+    event_of_charge: await call('GET', '/events?event_type=charge.create&limit=1'),
   }
 }
 

@@ -99,14 +99,14 @@ const left = {
   account: [],
   customer: [...ofDevice, 'devices'],
   location: [...ofCustomer, 'devices'],
-  device: [...ofCustomer, 'locations', 'tariffs'],
+  device: [...ofCustomer, 'charges', 'locations', 'tariffs'],
 }
 
 describe('the data of a person', () => {
   it('is in every table that may have personal data', async () => {
     const { live } = await makeTenants(database)
     const person = await makePerson(database, live, 'Ada-of-all')
-    const texts = ['Ada-of-all', person.customer, person.location, person.device, person.tariff]
+    const texts = ['Ada-of-all', person.customer, person.location, person.device, person.tariff, person.charge]
     const filled = tablesIn((await Array.fromAsync(texts, columnsWith)).flat())
     expect([...filled, ...Object.keys(tablesWithoutPersons)].toSorted()).toEqual(await tables())
   })
@@ -122,8 +122,9 @@ describe('the data of a person', () => {
       const before = (await columnsWith(neighbour)).toSorted()
       await erase(live, kind === 'account' ? live.accountId : person[kind])
 
-      const { customer, location, tariff, device } = person
-      const ids = { customer: [customer, location, tariff], location: [location, tariff], device: [device] }
+      const { customer, location, tariff, charge, device } = person
+      const ofLocation = [location, tariff, charge]
+      const ids = { customer: [customer, ...ofLocation], location: ofLocation, device: [device] }
       const erased = kind === 'account' ? [...ids.customer, device] : ids[kind]
       for (const id of erased)
         expect(tablesIn(await columnsWith(id)).filter(table => table !== 'audit_log')).toEqual([])
@@ -132,6 +133,15 @@ describe('the data of a person', () => {
       expect((await columnsWith(neighbour)).toSorted()).toEqual(before)
     },
   )
+
+  it('leaves no id of an erased device in the audit entries of charges', async () => {
+    const { live } = await makeTenants(database)
+    const person = await makePerson(database, live, 'Kim-of-charges')
+    await erase(live, person.device)
+    const entries = (await columnsWith(person.charge)).filter(row => row.includes('"charge.create"'))
+    expect(entries).toHaveLength(1)
+    expect(entries[0]).not.toContain(person.device)
+  })
 
   it('is found among more events than one statement reads', async () => {
     const { live } = await makeTenants(database)

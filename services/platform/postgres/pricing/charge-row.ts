@@ -1,0 +1,59 @@
+import sql from 'sql-template-tag'
+import type { Charge, ChargeTerms } from '../../../domain/charge/charge.ts'
+import type { ScheduleEntry } from '../../../domain/tariff/tariff.ts'
+import type { OwnedObject } from '../../../domain/tenant.ts'
+import { integersAsTexts } from '../../write-json.ts'
+import { scheduleFromText, termsToText } from './tariff-row.ts'
+
+/** Stored charge of a location. `planId` null: the charge belongs to no plan. */
+export type StoredCharge = OwnedObject & {
+  readonly locationId: string
+  readonly planId: string | null
+  readonly terms: ChargeTerms
+}
+
+/** Row of a charge. `schedule` null: the charge has none. */
+export type ChargeRow = Omit<StoredCharge, 'terms'> & { readonly terms: string; readonly schedule: string | null }
+
+export const chargeColumns = sql`
+  id, account_id as "accountId", live_mode as "liveMode", location_id as "locationId", plan_id as "planId",
+  terms::text as terms, schedule::text as schedule, time_created as "createdAt"`
+
+/** Members that are integers of the domain. JSON has them as decimal texts. */
+const integerMembers: ReadonlySet<string> = new Set([
+  ...['price', 'quantity', 'amount', 'perKwh', 'maxAmount', 'rate', 'share', 'from', 'to', 'power'],
+  ...['monthFloor', 'floor', 'above'],
+])
+
+const readInteger = (name: string, value: unknown): unknown =>
+  typeof value === 'string' && integerMembers.has(name) ? BigInt(value) : value
+
+/**
+ * Write terms as the columns `terms` and `schedule`, in steps: integers as decimal texts.
+ * Law: `chargeTermsFromRow` returns equal terms.
+ */
+export function* chargeTermsToRow(terms: ChargeTerms): Generator<void, Pick<ChargeRow, 'terms' | 'schedule'>> {
+  const schedule = terms.kind === 'USAGE' ? terms.schedule : null
+  const others = terms.kind === 'USAGE' ? { ...terms, schedule: null } : terms
+  return {
+    terms: JSON.stringify(others, integersAsTexts),
+    schedule: schedule === null ? null : yield* termsToText(schedule),
+  }
+}
+
+/** Read the columns `terms` and `schedule`, in steps. */
+export function* chargeTermsFromRow({
+  terms: text,
+  schedule,
+}: Pick<ChargeRow, 'terms' | 'schedule'>): Generator<void, ChargeTerms> {
+  const terms: ChargeTerms = JSON.parse(text, readInteger)
+  const entries: readonly ScheduleEntry[] | null = schedule === null ? null : yield* scheduleFromText(schedule)
+  return terms.kind === 'USAGE' ? { ...terms, schedule: entries } : terms
+}
+
+export function* chargeFromRow({ terms, schedule, ...stored }: ChargeRow): Generator<void, StoredCharge> {
+  return { ...stored, terms: yield* chargeTermsFromRow({ terms, schedule }) }
+}
+
+/** Return a stored charge as the domain reads it. */
+export const chargeOf = ({ id, planId, terms }: StoredCharge): Charge => ({ ...terms, id, planId })

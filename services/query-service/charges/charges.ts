@@ -1,0 +1,113 @@
+import {
+  chargeCreate,
+  chargeDelete,
+  chargeList,
+  chargeListUrl,
+  chargePatch,
+  chargeRetrieve,
+  chargeUpdate,
+} from '../../contract/charges/charge.ts'
+import { readCharge } from '../../contract/charges/read-charge.ts'
+import { type ChargeWire, chargeToWire } from '../../contract/charges/write-charge.ts'
+import { refuseFixedChange } from '../../contract/fixed-member.ts'
+import { defaultComponents } from '../../domain/charge/charge.ts'
+import { accepted, refused } from '../../domain/refusal.ts'
+import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import { type Binding, bind } from '../../platform/http/binding.ts'
+import type { StoredCharge } from '../../platform/postgres/pricing/charge-row.ts'
+import {
+  createCharge,
+  deleteCharge,
+  listChargePage,
+  lockCharge,
+  retrieveCharge,
+  updateCharge,
+} from '../../platform/postgres/pricing/charges.ts'
+import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
+import { type Change, change, deletion, omitUndefined } from '../change.ts'
+import type { QueryServiceDependencies } from '../dependencies.ts'
+import { answerList, answerOne } from '../list.ts'
+
+const noCharge = refused('not_found', 'No charge has this id')
+
+const toWire = (charge: StoredCharge): Promise<ChargeWire> => runInTimeSlices(chargeToWire(charge), charge.accountId)
+
+/** Describe a change of a charge, with its event and audit entry. */
+const chargeChange = async (charge: StoredCharge, type: string): Promise<Change<ChargeWire>> => {
+  const value = await toWire(charge)
+  return {
+    value,
+    events: [{ type, objectId: charge.id, data: value }],
+    audit: [{ action: type, objectId: charge.id, detail: value }],
+  }
+}
+
+/** Decode and convert the charges of a list one by one, so that only one decoded charge is in memory. */
+function* listToWire(
+  charges: readonly (() => Generator<void, StoredCharge>)[],
+): Generator<void, readonly ChargeWire[]> {
+  const written: ChargeWire[] = []
+  for (const read of charges) written.push(yield* chargeToWire(yield* read()))
+  return written
+}
+
+const createBinding = (dependencies: QueryServiceDependencies): Binding =>
+  bind(chargeCreate, async request => {
+    const read = await runInTimeSlices(readCharge(request.body), request.caller.accountId)
+    if (!read.ok) return read
+    return change(dependencies, chargeCreate, request, async transaction => {
+      const draft = { ...read.value, planId: null, planVersion: null }
+      const created = await createCharge(transaction, draft, request.at)
+      return created.ok ? accepted(await chargeChange(created.value, 'charge.create')) : created
+    })
+  })
+
+const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
+  bind(chargeUpdate, request =>
+    change(dependencies, chargeUpdate, request, async transaction => {
+      const before = await lockCharge(transaction, request.id)
+      if (before === null) return noCharge
+      const advice = 'end the charge with end_date and create another one'
+      const refusal = refuseFixedChange(request.body, await toWire(before), Object.keys(chargePatch), advice)
+      if (refusal !== null) return { ok: false, refusal }
+      const { name, component, start_date: startDay, end_date: endDay } = request.body
+      const updated = await updateCharge(
+        transaction,
+        before,
+        omitUndefined({
+          name,
+          component: component === null ? defaultComponents[before.terms.kind] : component,
+          startDay,
+          endDay,
+        }),
+      )
+      return updated.ok ? accepted(await chargeChange(updated.value, 'charge.update')) : updated
+    }),
+  )
+
+/** Bind the operations on charges. */
+export const chargeOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
+  createBinding(dependencies),
+  bind(chargeList, request => {
+    const { location_id: locationId = null } = request.query
+    return answerList(
+      dependencies,
+      request,
+      chargeListUrl,
+      async (transaction, page) =>
+        locationId !== null && (await retrieveLocation(transaction, locationId)) === null
+          ? refused('location_not_found', 'No location has this id', 'location_id')
+          : listChargePage(transaction, { locationId }, page),
+      charges => runInTimeSlices(listToWire(charges), request.caller.accountId),
+    )
+  }),
+  bind(chargeRetrieve, request => answerOne(dependencies, request, retrieveCharge, noCharge, toWire)),
+  updateBinding(dependencies),
+  bind(chargeDelete, request =>
+    change(dependencies, chargeDelete, request, async transaction => {
+      const deleted = await deleteCharge(transaction, request.id, request.at)
+      if (!deleted.ok) return deleted
+      return accepted(deletion((await chargeChange(deleted.value, 'charge.delete')).events))
+    }),
+  ),
+]
