@@ -184,7 +184,14 @@ const example = (): z.input<typeof scheduleAmountShape> => {
     }
   })
   const sumOf = (name: 'cost' | 'baseline'): Money => devices.reduce((sum, one) => sum + one[name], 0n)
-  const plan = { devices, cost: sumOf('cost'), baseline: sumOf('baseline'), confidence: 10_000, unpriced: [] }
+  const plan = {
+    devices,
+    cost: sumOf('cost'),
+    baseline: sumOf('baseline'),
+    confidence: 10_000,
+    unpriced: [],
+    demand: null,
+  }
   return scheduleAmountToWire({ ...exampleView, id: 'sae_0198c0ffee00112233445566', zone: exampleZone, body, plan })
 }
 

@@ -1,5 +1,15 @@
 import { type AnswerOffset, answerOffset } from '../answer-offset.ts'
-import { overlaps } from '../interval.ts'
+import { type Interval, overlaps } from '../interval.ts'
+import { directionPeaks } from '../peak/direction-peaks.ts'
+import { planWithCharges } from '../peak/plan-with-charges.ts'
+import {
+  type ChargedDemand,
+  createDemandMeter,
+  type DemandMeter,
+  measurePlan,
+  type PlanCharge,
+  type PlannedEnergy,
+} from '../peak/planned-demand.ts'
 import { divideHalfEven, type Energy, type Money, type Price } from '../quantity.ts'
 import { accepted, type Result } from '../refusal.ts'
 import type { CountedEnergy, UnpricedInterval } from '../tariff/evaluate.ts'
@@ -18,7 +28,7 @@ import type { AmountFlow, FlowInput } from './flow-input.ts'
 import { isShort, minCut } from './min-cut.ts'
 import { costPlan } from './plan-cost.ts'
 import { planPrices } from './plan-prices.ts'
-import { flowProblem, planScale, planSlots, priceGeneration } from './plan-slots.ts'
+import { energyUnitMs, flowProblem, planScale, planSlots, priceGeneration } from './plan-slots.ts'
 import { energiesAtFullPower, energiesOf, findRunningTimes, piecesOf, slotUsesOf } from './read-flow.ts'
 import { refuseInfeasible, refuseMissingPrice } from './refuse-infeasible.ts'
 import { priceRange } from './slot.ts'
@@ -32,7 +42,15 @@ export type AmountPricing = {
   readonly tariffPath?: string
   /** Return true if the tariff of a direction is pending at its provider. */
   readonly isPending?: (direction: TariffDirection) => boolean
+  /** Charges for demand that the plan respects; none by default. */
+  readonly demand?: ChargedDemand
 }
+
+/**
+ * Charges for demand by charge and month, and a lower bound of the sum of `cost` and their amounts, which no plan is
+ * below. A sum equal to the bound is the optimum.
+ */
+export type PlanDemand = { readonly charges: readonly PlanCharge[]; readonly bound: Money }
 
 /**
  * Plan of one device. Pieces are in order and do not overlap; `energy` is their sum. Imports cost; exports earn (below
@@ -53,6 +71,7 @@ export type DevicePlan = {
 export type AmountPlan = Pick<DevicePlan, 'cost' | 'baseline' | 'confidence'> & {
   readonly devices: readonly DevicePlan[]
   readonly unpriced: readonly UnpricedInterval[]
+  readonly demand: PlanDemand | null
 }
 
 type PlanDirection = PlannedDevice['direction']
@@ -62,30 +81,42 @@ type PlanDirection = PlannedDevice['direction']
  * The cost is that of the linear program over all devices with their powers and windows and the site limit on imports.
  * The same request gives the same plan. With a threshold nothing is planned beyond it; the priorities are maximum
  * energy, minimum cost, order of the request. Own generation supplies imports outside the site limit.
+ * With `demand` the plan minimises the sum of cost and change of these charges in the calendar months of the plan.
  * Yields between short parts of the work. `requestedOffset` (minutes) selects the UTC offsets of instants in refusals.
  * Refuses `schedule_infeasible` with the limiting devices and hours, and `no_price_data` or `no_tariff_connected` if
  * time without a price would be needed.
- * Source: docs/rules/schedules.md #amount, #threshold.
+ * Source: docs/rules/schedules.md #amount, #threshold, #charges.
  */
 export function* planAmount(
   request: AmountRequest,
   pricing: AmountPricing,
   requestedOffset: number,
-): Generator<undefined, Result<AmountPlan>> {
+): Generator<unknown, Result<AmountPlan>> {
   const offsetOf = answerOffset(pricing.snapshot.timeZone, requestedOffset)
   const plans: DevicePlan[] = []
   const unpriced: UnpricedInterval[] = []
+  const { demand } = pricing
+  const meter = demand === undefined ? null : yield* createDemandMeter(demand, intervalOf(request.devices))
+  const planned: PlannedEnergy[] = []
+  let bound: Money = 0n
   for (const direction of ['IMPORT', 'EXPORT'] as const) {
     const devices = request.devices.filter(device => device.direction === direction)
     if (devices.length === 0) continue
-    const directionPlan = yield* planDirection(direction, devices, request, pricing, offsetOf)
+    const directionPlan = yield* planDirection(direction, devices, request, pricing, offsetOf, meter)
     if (!directionPlan.ok) return directionPlan
     plans.push(...directionPlan.value.devices)
     unpriced.push(...directionPlan.value.unpriced)
+    planned.push(...directionPlan.value.planned)
+    bound += directionPlan.value.bound
   }
   const byDevice = new Map(plans.map(plan => [plan.device, plan]))
   const devices = request.devices.map(device => byDevice.get(device)).filter(plan => plan !== undefined)
-  return accepted({ ...totalOf(devices), devices, unpriced: unpriced.sort((a, b) => a.start - b.start) })
+  return accepted({
+    ...totalOf(devices),
+    devices,
+    unpriced: unpriced.sort((a, b) => a.start - b.start),
+    demand: meter === null ? null : { charges: yield* measurePlan(meter, planned), bound },
+  })
 }
 
 const totalOf = (plans: readonly DevicePlan[]): Pick<AmountPlan, 'cost' | 'baseline' | 'confidence'> => {
@@ -99,9 +130,15 @@ const totalOf = (plans: readonly DevicePlan[]): Pick<AmountPlan, 'cost' | 'basel
   return { cost, baseline, confidence: energy === 0n ? 10_000 : Number(divideHalfEven(weighted, energy)) }
 }
 
-type DirectionPlan = { readonly devices: readonly DevicePlan[]; readonly unpriced: readonly UnpricedInterval[] }
+/** Plan of a direction. `planned` and `bound` are empty and 0 without charges. */
+type DirectionPlan = {
+  readonly devices: readonly DevicePlan[]
+  readonly unpriced: readonly UnpricedInterval[]
+  readonly planned: readonly PlannedEnergy[]
+  readonly bound: Money
+}
 
-const intervalOf = (devices: readonly PlannedDevice[]) => ({
+const intervalOf = (devices: readonly PlannedDevice[]): Interval => ({
   start: Math.min(...devices.map(({ start }) => start)),
   end: Math.max(...devices.map(({ end }) => end)),
 })
@@ -113,7 +150,8 @@ function* planDirection(
   request: AmountRequest,
   { snapshot, counted, generation, tariffPath = '/tariffs', isPending = () => false }: AmountPricing,
   offsetOf: AnswerOffset,
-): Generator<undefined, Result<DirectionPlan>> {
+  meter: DemandMeter | null,
+): Generator<unknown, Result<DirectionPlan>> {
   const planInterval = intervalOf(devices)
   const prices = planPrices(snapshot, direction, planInterval, counted)
   const unpriced = prices.unpriced.filter(interval => devices.some(device => overlaps(device, interval)))
@@ -122,9 +160,12 @@ function* planDirection(
     direction === 'IMPORT' && generation.length > 0
       ? priceGeneration(generation, planPrices(snapshot, 'LOCAL', planInterval, counted).priced)
       : []
+  const canSell = request.devices.some(device => device.direction === 'EXPORT')
+  const peaks =
+    meter === null ? null : yield* directionPeaks(meter, direction, planInterval, devices, { sitePower, canSell })
   const createFlowInput = (priced: readonly PlanPrice[], isAllowed: FlowInput['isAllowed']): FlowInput => {
-    const slots = planSlots(priced, devices, ownGeneration)
-    const scale = planScale(slots, devices, sitePower)
+    const slots = planSlots(priced, devices, ownGeneration, peaks?.cuts)
+    const scale = planScale(slots, devices, sitePower, peaks === null ? 0n : energyUnitMs)
     return {
       slots,
       scale,
@@ -144,7 +185,8 @@ function* planDirection(
     }
   }
   const amountFlowFound = yield* amountFlow(input)
-  if (request.threshold !== null || sitePower !== null) yield* serveInOrder(input.problem, amountFlowFound.flow)
+  const isServed = request.threshold !== null || sitePower !== null
+  if (isServed) yield* serveInOrder(input.problem, amountFlowFound.flow)
   if (request.threshold === null && devices.some((_, job) => isShort(input.problem, amountFlowFound.flow, job))) {
     if (firstUnpriced !== undefined) {
       const placeholderInput = createFlowInput(withPlaceholderPrices(prices), () => true)
@@ -158,8 +200,15 @@ function* planDirection(
     }
     return { ok: false, refusal: refuseInfeasible(shortageOf(input, amountFlowFound, devices), offsetOf) }
   }
-  return accepted({ devices: yield* plansOf(input, amountFlowFound, devices), unpriced })
+  const withCharges =
+    peaks === null
+      ? noCharges(amountFlowFound)
+      : yield* planWithCharges(input, amountFlowFound, devices, peaks, isServed)
+  const { planned, bound } = withCharges
+  return accepted({ devices: yield* plansOf(input, withCharges.found, devices), unpriced, planned, bound })
 }
+
+const noCharges = (found: AmountFlow) => ({ found, planned: [], bound: 0n })
 
 /** Give unpriced time a placeholder price, to test whether the missing price is the only obstacle. */
 const withPlaceholderPrices = ({ priced, unpriced }: PlanPrices): PlanPrice[] =>

@@ -40,17 +40,17 @@ const shareOf = ({ start, end, energy }: ExpectedGeneration, from: number, to: n
   cumulativeShare(energy, to - start, end - start) - cumulativeShare(energy, from - start, end - start)
 
 /**
- * Cut the priced time of the windows into slots. Time outside every window is left out.
+ * Cut the priced time of the windows into slots, also at `cuts`. Time outside every window is left out.
  * The generation of a slot is a share of its intervals in proportion to time; its confidence is their mean by energy.
  */
 export const planSlots = (
   prices: readonly PlanPrice[],
   devices: readonly PlannedDevice[],
   generation: readonly PricedGeneration[],
+  cuts: readonly number[] = [],
 ): PlanSlot[] => {
-  const edges = [...new Set([...prices, ...devices, ...generation].flatMap(({ start, end }) => [start, end]))].sort(
-    (a, b) => a - b,
-  )
+  const ends = [...prices, ...devices, ...generation].flatMap(({ start, end }) => [start, end])
+  const edges = [...new Set([...ends, ...cuts])].sort((a, b) => a - b)
   const isInWindow = windowTest(devices)
   const slots: PlanSlot[] = []
   let index = 0
@@ -99,14 +99,15 @@ const generationIn = (activeGeneration: readonly PricedGeneration[], start: numb
 const greatestCommonDivisor = (a: bigint, b: bigint): bigint => (b === 0n ? a : greatestCommonDivisor(b, a % b))
 const greatestCommonDivisorMs = (a: number, b: number): number => (b === 0 ? a : greatestCommonDivisorMs(b, a % b))
 
-/** Find the coarsest scale on which every power, energy and length of a plan is an integer. */
+/** Find the coarsest scale on which every power, energy and length of a plan is an integer, and `amount` too. */
 export const planScale = (
   slots: readonly PlanSlot[],
   devices: readonly PlannedDevice[],
   sitePower: Power | null,
+  amount = 0n,
 ): PlanScale => {
   const timeUnitMs = slots.reduce((unit, { start, end }) => greatestCommonDivisorMs(end - start, unit), 0) || 1
-  let unit = (sitePower ?? 0n) * BigInt(timeUnitMs)
+  let unit = greatestCommonDivisor((sitePower ?? 0n) * BigInt(timeUnitMs), amount)
   for (const { power, energy } of devices)
     unit = greatestCommonDivisor(greatestCommonDivisor(power * BigInt(timeUnitMs), energy * energyUnitMs), unit)
   for (const { generated, price } of slots) {

@@ -67,7 +67,7 @@ export const firstDayRead = (charges: readonly Charge[], startDay: number): numb
 }
 
 /** Measure the earlier months of a charge, and list them by time. */
-function* measureEarlier(
+export function* measureEarlier(
   context: LineContext,
   charge: DemandCharge,
   month: number,
@@ -100,6 +100,15 @@ const shareOfUnit = ({ per, yearBasis }: DemandCharge, days: DayRange): bigint =
 
 const roundMoney = (numerator: bigint): bigint => divideHalfEven(numerator, 12n * moneyDenominator)
 
+/** Denominator of `paidShare`. */
+export const shareDenominator: bigint = 12n * BigInt(weightDenominator)
+
+/** Return the share of the money of a unit of time that paid days cost, as a numerator of `shareDenominator`. */
+export const paidShare = (charge: DemandCharge, paid: DayRange): bigint => {
+  if (charge.prorate === 'DAYS') return shareOfUnit(charge, paid)
+  return BigInt(weightDenominator) * (charge.per === 'YEAR' ? 1n : 12n)
+}
+
 type AmountBefore = DraftLine['amountBefore']
 
 type Billing = {
@@ -121,11 +130,10 @@ function* billPeriod(
   const { power: measured, peaks } = yield* measureDemand(context.metered, charge, context.calendar, period)
   const billed = billPower(charge, measured, earlier)
   const money = powerMoney(charge, billed.power)
-  const wholeShare = BigInt(weightDenominator) * (charge.per === 'YEAR' ? 1n : 12n)
   const amountBefore: AmountBefore = day => {
     const endDay = Math.min(day, paid.endDay)
     if (endDay <= paid.startDay) return 0n
-    return roundMoney(money * (charge.prorate === 'NONE' ? wholeShare : shareOfUnit(charge, { ...paid, endDay })))
+    return roundMoney(money * paidShare(charge, { ...paid, endDay }))
   }
   return { ...billed, measured: roundFraction(measured), peaks, amountBefore }
 }

@@ -202,6 +202,21 @@ function* sumSelection(
   }
 }
 
+const selectionKey = ({ counts, deviceIds }: EnergySelection): string => `${counts} ${deviceIds?.join(' ') ?? 'all'}`
+
+/** Return a copy in which a selection has other sums between some edges. All else is shared with the original. */
+export const withSums = (
+  metered: MeteredEnergy,
+  selection: EnergySelection,
+  changed: readonly { readonly edges: readonly number[]; readonly sums: EnergySums }[],
+): MeteredEnergy => {
+  const sums: MeteredEnergy['sums'] = new WeakMap()
+  for (const { edges } of metered.grids.values()) sums.set(edges, new Map(metered.sums.get(edges)))
+  for (const one of changed)
+    sums.set(one.edges, new Map([...(metered.sums.get(one.edges) ?? []), [selectionKey(selection), one.sums]]))
+  return { ...metered, sums }
+}
+
 /** Return the energy that a charge counts between edges (ascending, at least two). */
 export function* sumEnergy(
   metered: MeteredEnergy,
@@ -210,7 +225,7 @@ export function* sumEnergy(
 ): Generator<null, EnergySums> {
   const cached = metered.sums.get(edges) ?? new Map<string, EnergySums>()
   metered.sums.set(edges, cached)
-  const key = `${selection.counts} ${selection.deviceIds?.join(' ') ?? 'all'}`
+  const key = selectionKey(selection)
   const sums = cached.get(key) ?? (yield* sumSelection(metered, selection, edges))
   cached.set(key, sums)
   return sums

@@ -42,6 +42,14 @@ const writerOf =
       plan: { ...plan, devices: plan.devices.slice(from, to) },
     })
 
+/** Pause the work of a thread where other work can pause. */
+function* withPauses<T>(work: Generator<unknown, T>): Generator<undefined, T> {
+  for (let step = work.next(); ; step = work.next()) {
+    if (step.done === true) return step.value
+    yield undefined
+  }
+}
+
 /** Windows per chunk. A window may have thousands of pieces. */
 const windowsPerChunk = 8
 
@@ -62,7 +70,7 @@ export function* amountWork(input: AmountInput): PausableWork {
     },
     body.data[0]?.end_time.offsetMinutes ?? 0,
   )
-  const planned = yield* planning
+  const planned = yield* withPauses(planning)
   if (!planned.ok) {
     yield { head: { refusal: planned.refusal } satisfies AmountHead }
     return

@@ -8,8 +8,8 @@ const perKwh = (price: bigint): number => Number(price) / 1e9
 const kwh = (energy: bigint): number => Number(energy) / 1e9
 
 /** Elementary spans: no price, window or generation changes inside. */
-const spansOf = (site: Site) => {
-  const edges = new Set<number>()
+const spansOf = (site: Site, cuts: readonly number[]) => {
+  const edges = new Set<number>(cuts)
   for (const { start, end } of [...site.devices, ...site.generation]) edges.add(start).add(end)
   for (let hour = 0; hour <= site.imports.length; hour += 1) edges.add(siteStart + hour * hourMs)
   const sorted = [...edges].sort((a, b) => a - b)
@@ -45,8 +45,24 @@ const inForce =
     return site.tiers.filter(({ from }) => from <= counted).at(-1)?.adds ?? 0n
   }
 
+/** Span with the names of the variables of its energy (kWh) through the grid. */
+export type GridSpan = { readonly start: number; readonly end: number; readonly names: readonly string[] }
+
+/** Rows and variables added to a program; `cuts` are instants at which spans must end. */
+export type ProgramAddition = {
+  readonly cuts: readonly number[]
+  readonly add: (spans: readonly GridSpan[]) => {
+    readonly rows: readonly string[]
+    readonly variables: readonly Variable[]
+    readonly flags: readonly string[]
+  }
+}
+
 /** Write the program of a site and solve it twice: for the most energy, then for the least cost of that. */
-export const optimumOf = (site: Site): Optimum => {
+export const optimumOf = (
+  site: Site,
+  { cuts, add }: ProgramAddition = { cuts: [], add: () => ({ rows: [], variables: [], flags: [] }) },
+): Optimum => {
   const variables: Variable[] = []
   const rows: string[] = []
   const wants: string[] = []
@@ -55,7 +71,7 @@ export const optimumOf = (site: Site): Optimum => {
     return name
   }
   const isAllowed = { IMPORT: thresholdOf(site, 'IMPORT'), EXPORT: thresholdOf(site, 'EXPORT') }
-  const spans = spansOf(site)
+  const spans = spansOf(site, cuts)
   const grid = new Map<string, string[]>()
   const supplied = spans.map(({ start, end, hours }, span) => {
     const price = site.imports[Math.floor((start - siteStart) / hourMs)]
@@ -108,13 +124,20 @@ export const optimumOf = (site: Site): Optimum => {
     if (names.length > 0) rows.push(`${names.join(' + ')}${sources.map(name => ` - ${name}`).join('')} = 0`)
     else if (sources.length > 0) rows.push(`${sources.join(' + ')} <= 0`)
   }
+  const added = add(
+    spans.map(({ start, end }, index) => ({
+      ...{ start, end },
+      names: (supplied[index] ?? []).filter(name => name.startsWith('g_')),
+    })),
+  )
   if (wants.length === 0) return { cost: 0, energy: 0, isComplete: site.devices.every(({ energy }) => energy === 0n) }
   const maxSolution = solveProgram('Maximize', wants.join(' + '), rows, variables)
   const minSolution = solveProgram(
     'Minimize',
-    costsOf(variables),
-    [...rows, `${wants.join(' + ')} >= ${maxSolution - 1e-9}`],
-    variables,
+    costsOf([...variables, ...added.variables]),
+    [...rows, ...added.rows, `${wants.join(' + ')} >= ${maxSolution - 1e-9}`],
+    [...variables, ...added.variables],
+    added.flags,
   )
   const requestedEnergy = site.devices.reduce((sum, { energy }) => sum + kwh(energy), 0)
   return { cost: minSolution, energy: maxSolution, isComplete: maxSolution > requestedEnergy - 1e-6 }
