@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import { maxReferenceTextLength } from '../../domain/reference.ts'
+import { idPrefixes } from '../../domain/identifier.ts'
+import { maxReferenceTextLength, type ReferenceKind } from '../../domain/reference.ts'
 import type { RefusalCode } from '../../domain/refusal.ts'
 import { type ApiVersion, apiVersions } from '../api-version.ts'
 import { answerToEarlier, type VersionRename } from '../earlier-api-version.ts'
@@ -130,6 +131,12 @@ const queryParameters = (schema: JsonSchema, examples: DocumentPart = {}): reado
     ...optionalMember('example', examples[name] ?? parameterExample(name)),
   }))
 
+/** Return the id of an example object, if a path accepts own references of one kind. */
+const referenceExample = (kinds: readonly ReferenceKind[] = []): string | undefined => {
+  const [only, other] = kinds
+  return only === undefined || other !== undefined ? undefined : `${idPrefixes[only]}${exampleDigits}`
+}
+
 const pathParameters = ({ references }: Operation, path: string): readonly DocumentPart[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
@@ -141,7 +148,7 @@ const pathParameters = ({ references }: Operation, path: string): readonly Docum
       minLength: 1,
       maxLength: name === 'id' && references?.id !== undefined ? maxReferenceTextLength : 255,
     },
-    example: parameterExample(name, path),
+    example: referenceExample(references?.id) ?? parameterExample(name, path),
   }))
 
 const describeParameters = (operation: Operation, route: Route, apiVersion: ApiVersion): readonly DocumentPart[] => {

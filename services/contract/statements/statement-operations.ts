@@ -136,7 +136,7 @@ export const statementFinalise = defineOperation({
   status: 200,
   idempotent: true,
   refusals: ['statement_changed', 'statement_overlap', 'statement_incomplete', 'too_many_lines', 'too_many_records'],
-  examples: { body: { hash: example.hash }, answer: { ...example, status: 'FINAL', revision: 2 } },
+  examples: { body: { allow_incomplete: true }, answer: { ...example, status: 'FINAL', revision: 2 } },
 })
 
 export const statementVoid = defineOperation({

@@ -18,6 +18,7 @@ import { createCustomer } from '../../../services/platform/postgres/registry/cus
 import { createDevice } from '../../../services/platform/postgres/registry/devices.ts'
 import { beginIdempotent, finishIdempotent } from '../../../services/platform/postgres/registry/idempotency.ts'
 import { createLocation } from '../../../services/platform/postgres/registry/locations.ts'
+import { recordAnswer } from '../../../services/platform/postgres/statements/statements.ts'
 import { type Tenant, type TenantTransaction, withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { acceptedValue } from '../accepted-value.ts'
 import { chargeDraft, locationDraft, tariffDraft } from './drafts.ts'
@@ -165,6 +166,9 @@ const createTraces = async (
   }
   const detail = { id: charge, device_ids: [device] }
   await appendAudit(query, transaction, { actor: 'key_1', action: 'charge.create', objectId: charge, detail, at })
+  const days = { startDay: 20_000, endDay: 20_001 }
+  const answered = { ...days, id: newId('statement', at), locationId: location, request: '{}', hash: 'hash', at }
+  await recordAnswer(transaction, answered)
   const endpoint = `whe_${randomUUID()}`
   await query(sql`
     insert into webhook_endpoints (account_id, live_mode, id, url, event_types, layout, secrets, time_created)

@@ -72,6 +72,12 @@ const scheduleIds = async (client: Client, { location, device }: ObjectFixture):
   return { sae: ((await client.ask('POST', `/schedules/amount/${location}`, { data })) as { readonly id: string }).id }
 }
 
+/** Request a statement and return its id. */
+const statementIds = async (client: Client, location: string): Promise<Ids> => {
+  const month = { start_date: '2025-09-01', end_date: '2025-10-01' }
+  return { stm: ((await client.ask('POST', `/statements/${location}`, month)) as { readonly id: string }).id }
+}
+
 /** Import a completed Connect session and return its id. */
 const sessionIds = async (earlier: Client): Promise<Ids> => {
   const tariff = {
@@ -104,6 +110,7 @@ export const createSpare = async (client: Client, prefix: string): Promise<strin
   if (prefix === 'mrs') return createOne('/markets', { display_name: 'Spare', currency_code: 'EUR' })
   if (prefix === 'whe') return createOne('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
   if (prefix === 'chg') return createCharge(client, await createLocation(client))
+  if (prefix === 'stm') return assertDefined((await statementIds(client, await createLocation(client)))['stm'])
   if (prefix !== 'trf') throw new Error(`Objects with the prefix ${prefix} cannot be created.`)
   return createOne('/tariffs', {
     location_id: await createLocation(client),
@@ -158,6 +165,7 @@ export const useIsolationFixtures = (): void => {
       return {
         ...idsOf(fixture, account.account_id),
         ...(await scheduleIds(caller, fixture)),
+        ...(await statementIds(caller, fixture.location)),
         ...(await webhookIds(caller)),
         ...(await sessionIds(await login(account, mode, 'earlier'))),
       }

@@ -16,7 +16,7 @@ const rounds = Number(process.env['KILL_ROUNDS'] ?? 4)
 describe('every POST', () => {
   /** Reasons for a POST without a key: it only reads, or it belongs to a flow with its own state. */
   const readsOnly =
-    /^\/(?:login|costs\/(?:interval|session)|prices|audits|schedules|tariffs\/(?:rates|audits?)|slots)\b/
+    /^\/(?:login|costs\/(?:interval|session)|prices|audits|schedules|tariffs\/(?:rates|audits?)|slots)\b|^\/statements\/\{id\}$/
 
   it('accepts an Idempotency-Key unless it only reads', () => {
     const posts = operations.filter(({ routes }) =>

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { operationsOf, readDocument } from '../../support/openapi/openapi.ts'
 import { createOtherAccount, openRecords } from '../../support/registry/accounts.ts'
 import { createLocation, flatSchedule } from '../../support/registry/object-fixture.ts'
+import { postStatement } from '../../support/statements/statement-answer.ts'
 import { type Client, login, type Reply } from '../../support/system/client.ts'
 import { makeHome } from '../../support/system/home.ts'
 import { useSystem } from '../../support/system/use-system.ts'
@@ -77,6 +78,7 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
       data: [{ device_id: id, ...span, max_power: { units: 'KW', value: 1 }, energy: { units: 'KWH', value: 1 } }],
     }
   },
+  statement_finalise: async () => ({ allow_incomplete: true }),
   instant_cost_calculate: async () => {
     const location_id = await createLocation(clients().client)
     await clients().client.ask('POST', '/tariffs', {
@@ -93,6 +95,11 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
 const pathOf = async (path: string): Promise<string> => {
   const { client } = clients()
   if (path.startsWith('/schedules/')) return path.replace('{id}', await makeHome(client, { import: 0.3 }))
+  if (path.startsWith('/statements/')) {
+    const days = { start_date: '2025-09-01', end_date: '2025-10-01' }
+    const { id } = await postStatement(client, await makeHome(client, { import: 0.3 }), days)
+    return path.replace('{id}', id)
+  }
   if (!path.startsWith('/webhooks/{id}/')) return path
   const made = async (at: string, body: object) => ((await client.ask('POST', at, body)) as { readonly id: string }).id
   const endpoint = await made('/webhooks', { url: 'https://1.1.1.1/hooks', event_types: ['schedule.created'] })

@@ -123,6 +123,7 @@ const opensFor = ({ method, path }: DocumentedOperation): readonly string[] => {
   if (path === '/costs/instant') return ['metering', 'all']
   // A plan is sent to all subscribers, which may act on it.
   if (path === '/schedules' || path.startsWith('/schedules/amount/')) return ['all']
+  if (path === '/statements/{id}' && method === 'POST') return ['read', 'all']
   const reads = method === 'GET' || /^\/(?:costs|prices|audits|schedules)\b/.test(path)
   return reads ? ['read', 'all'] : ['all']
 }

@@ -24,10 +24,11 @@ import type { Reply } from '../../support/system/client.ts'
 
 useIsolationFixtures()
 
-/** Uses of the account's own deleted objects: their costs, records and events, and cursors of lists. */
+/** Uses of the account's own deleted objects: their costs, statements, records and events, and cursors of lists. */
 const keepsDeleted = ({ id }: DocumentedOperation, idPath: IdPath): boolean =>
   id === 'interval_cost_calculate' ||
   id === 'session_cost_calculate' ||
+  id === 'statement_create' ||
   (idPath.in === 'query' &&
     (id === 'meter_record_list' || ['object_id', 'starting_after', 'ending_before'].includes(idPath.name)))
 

@@ -5,12 +5,13 @@ import { eventTopic } from '../../log/log.ts'
 import { toTimestamp } from '../column.ts'
 import type { Query } from '../database.ts'
 import { ownedBy } from '../page.ts'
+import { eraseStatements } from '../statements/erase-statements.ts'
 import type { OperatorTransaction, Tenant } from '../transaction.ts'
 import type { ErasedObjects } from './erasures.ts'
 
 /**
- * Objects to erase with an id: the locations of a customer, the tariffs and charges of a location. Deleted objects are
- * included. Null if there is no object.
+ * Objects to erase with an id: the locations of a customer; the tariffs, charges and statements of a location. Deleted
+ * objects are included. Null if there is no object.
  */
 export const findObjectsToErase = async (
   { query }: OperatorTransaction,
@@ -28,10 +29,11 @@ export const findObjectsToErase = async (
   const locationIds = await idsOf('locations', sql`id = ${objectId} or customer_id = ${objectId}`)
   const deviceIds = await idsOf('devices', sql`id = ${objectId}`)
   if (!isAccount && customerIds.length + locationIds.length + deviceIds.length === 0) return null
-  const priced = (table: 'tariffs' | 'charges'): Sql =>
+  const ofLocations = (table: 'tariffs' | 'charges' | 'statements'): Sql =>
     sql`select id from ${raw(table)} where ${ownedBy(tenant)} and location_id = any(${locationIds})`
-  const prices = await query<{ id: string }>(sql`${priced('tariffs')} union all ${priced('charges')} order by id`)
-  const otherIds = [...customerIds, ...prices.rows.map(({ id }) => id)]
+  const owned = await query<{ id: string }>(sql`
+    ${ofLocations('tariffs')} union all ${ofLocations('charges')} union all ${ofLocations('statements')} order by id`)
+  const otherIds = [...customerIds, ...owned.rows.map(({ id }) => id)]
   return { objectId, locationIds, deviceIds, otherIds, receiptsBefore: isAccount ? at : null }
 }
 
@@ -80,6 +82,7 @@ export const eraseObjects = async (
   await query(sql`delete from tariffs where ${owned} and location_id = any(${locationIds})`)
   await query(sql`delete from charges where ${owned} and location_id = any(${locationIds})`)
   await eraseChargedDevices(transaction, owned, deviceIds)
+  await eraseStatements(transaction, tenant, objects)
   await query(sql`delete from devices where ${owned} and id = any(${deviceIds})`)
   await query(sql`delete from customers where ${owned} and id = any(${otherIds})`)
 }
@@ -108,12 +111,15 @@ export const removeErasedLocations = async (
   await query(sql`delete from locations where ${ownedBy(tenant)} and id = any(${locationIds})`)
 }
 
+/** Kinds of objects that belong to one location. */
+const ownedKinds = ['tariff', 'charge', 'statement'] as const
+
 /** Conditions that select the traces of erased objects. */
 type Traces = {
   readonly owned: Sql
   readonly ids: readonly string[]
   /**
-   * Ids without those of tariffs and charges. Traces of a tariff or charge name its location, or have it as their
+   * Ids without those of tariffs, charges and statements. Their traces name their location, or have them as their
    * object.
    */
   readonly owners: readonly string[]
@@ -146,7 +152,7 @@ export const eraseTraces = async (
   const traces: Traces = {
     owned: ownedBy(tenant),
     ids,
-    owners: ids.filter(id => !isId('tariff', id) && !isId('charge', id)),
+    owners: ids.filter(id => !ownedKinds.some(kind => isId(kind, id))),
     references: isWhole ? [] : await referencesOf(transaction, tenant, ids),
     isOld: time => (isWhole ? sql`${raw(time)} <= ${toTimestamp(receiptsBefore)}` : sql`false`),
     names: (column, named) =>
