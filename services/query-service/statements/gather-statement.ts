@@ -12,6 +12,8 @@ import type { PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import { type TariffDirection, tariffTypes } from '../../domain/tariff/tariff.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { Database } from '../../platform/postgres/database.ts'
+import { chargeOf } from '../../platform/postgres/pricing/charge-row.ts'
+import { chargesOf } from '../../platform/postgres/pricing/charges.ts'
 import { type CostedLocation, costedLocations } from '../../platform/postgres/pricing/costed-locations.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { PricingCache } from '../../platform/pricing-cache/pricing-cache.ts'
@@ -45,7 +47,8 @@ export const loadBillingTerms = async (
   if (location === undefined) return null
   const zone = timeZone(location.timezone)
   if (zone === null) throw new RangeError('A location has an unknown time zone.')
-  return { location, timeZone: zone, charges: [], calendar: null }
+  const charges = (await chargesOf(transaction, [locationId])).get(locationId) ?? []
+  return { location, timeZone: zone, charges: charges.map(chargeOf), calendar: null }
 }
 
 /** Statement to calculate, at `at` (ms). `finals`: FINAL statements that it adjusts. */
