@@ -15,6 +15,7 @@ export const idPrefixes = {
   libraryTariff: 'trt_',
   provider: 'prv_',
   marketSource: 'mrs_',
+  calendar: 'cal_',
   meterRecord: 'mre_',
   meterBatch: 'bat_',
   price: 'prs_',

@@ -10,6 +10,7 @@ import { webhookDeliveryOperations } from './events/webhook-deliveries.ts'
 import { webhookOperations } from './events/webhooks.ts'
 import { marketOperations } from './markets/markets.ts'
 import { accountOperations } from './registry/account.ts'
+import { calendarOperations } from './registry/calendars.ts'
 import { customerOperations } from './registry/customers.ts'
 import { deviceOperations } from './registry/devices.ts'
 import { locationOperations } from './registry/locations.ts'
@@ -33,6 +34,7 @@ export const queryServiceOperations = (dependencies: QueryServiceDependencies): 
   ...tariffOperations(dependencies),
   ...chargeOperations(dependencies),
   ...providerOperations(dependencies),
+  ...calendarOperations(dependencies),
   ...marketOperations(dependencies),
   ...eventOperations(dependencies),
   ...webhookOperations(dependencies),

@@ -27,6 +27,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   Prices: 'Read the price of a kWh at a location, and the parts of the price.',
   Schedules: 'Find cheap and expensive times, and plan devices at the lowest cost.',
   Statements: 'Calculate the bill of a location, line by line, and make it final.',
+  Calendars: 'Public holidays and special days that tariffs and charges name.',
   Markets: 'Sources of market prices, and your own price series.',
   Connect: 'Let people connect the tariff of a location themselves, page by page.',
   Events: 'Changes in the account, newest first.',
