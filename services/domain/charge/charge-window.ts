@@ -31,8 +31,72 @@ const containsDay = (window: ChargeWindow, day: number, calendar: LocationCalend
   )
 }
 
-const containsSecond = ({ validFrom, validTo }: ClockHours, second: number): boolean =>
-  validFrom < validTo ? second >= validFrom && second < validTo : second >= validFrom || second < validTo
+/** Weights of a local day: `weights[i]` from second `starts[i]` to the next start, the last one to the end of the day. */
+type DayWeights = { readonly starts: readonly number[]; readonly weights: readonly number[] }
+
+/** Hours of a window in the day, without those that pass midnight. */
+type WeightedHours = ClockHours & { readonly weight: number }
+
+const wholeDay: ClockHours = { validFrom: 0, validTo: secondsPerDay }
+
+const hoursInDay = ({ hours, weight }: ChargeWindow): readonly WeightedHours[] =>
+  (hours.length === 0 ? [wholeDay] : hours).flatMap(({ validFrom, validTo }) =>
+    validFrom < validTo
+      ? [{ validFrom, validTo, weight }]
+      : [
+          { validFrom, validTo: secondsPerDay, weight },
+          { validFrom: 0, validTo, weight },
+        ],
+  )
+
+/** Calculate the weights of a day from the windows that contain the day. The first window of a second decides. */
+const dayWeights = (windows: readonly ChargeWindow[]): DayWeights => {
+  const hours = windows.flatMap(hoursInDay)
+  const edges = new Set([0, ...hours.flatMap(({ validFrom, validTo }) => [validFrom, validTo])])
+  const starts = [...edges].filter(second => second < secondsPerDay).sort((a, b) => a - b)
+  const indexes = new Map(starts.map((second, index) => [second, index]))
+  const weights = starts.map(() => 0)
+  // The first part of the day at or after an index that no window has yet.
+  const free = Array.from({ length: starts.length + 1 }, (_, index) => index)
+  const firstFree = (from: number): number => {
+    let index = from
+    while (free[index] !== index) index = free[index] = free[free[index] as number] as number
+    return index
+  }
+  for (const { validFrom, validTo, weight } of hours) {
+    const end = indexes.get(validTo) ?? starts.length
+    for (let index = firstFree(indexes.get(validFrom) as number); index < end; index = firstFree(index)) {
+      weights[index] = weight
+      free[index] = index + 1
+    }
+  }
+  return { starts, weights }
+}
+
+/** Create a function that returns the weights of a local day. Days in the same windows share them. */
+const createDayWeights = (
+  windows: readonly ChargeWindow[],
+  calendar: LocationCalendar | null,
+): ((day: number) => DayWeights) => {
+  const known = new Map<string, DayWeights>()
+  return day => {
+    const ofDay = windows.map(window => containsDay(window, day, calendar))
+    const key = ofDay.join()
+    const found = known.get(key) ?? dayWeights(windows.filter((_, index) => ofDay[index]))
+    known.set(key, found)
+    return found
+  }
+}
+
+const indexAt = (starts: readonly number[], second: number): number => {
+  let [low, high] = [0, starts.length]
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1
+    if ((starts[middle] as number) <= second) low = middle
+    else high = middle
+  }
+  return low
+}
 
 /**
  * Create a function that returns the weight of an instant (1e-9): that of the first window that contains the instant,
@@ -44,44 +108,48 @@ export const createWindowWeights = (
   { timeZone, calendar }: LocalCalendar,
 ): ((at: number) => number) => {
   if (windows.length === 0) return () => fullWeight
+  const weightsOf = createDayWeights(windows, calendar)
   let period = { start: Number.NaN, end: Number.NaN, offset: 0 }
   let day = Number.NaN
-  let windowsOfDay: readonly ChargeWindow[] = []
+  let ofDay: DayWeights = { starts: [], weights: [] }
   return at => {
     if (!(at >= period.start && at < period.end)) period = { ...utcOffsetPeriodAt(timeZone, at) }
     const local = at + period.offset
     const localDay = Math.floor(local / dayMs)
     if (localDay !== day) {
       day = localDay
-      windowsOfDay = windows.filter(window => containsDay(window, localDay, calendar))
+      ofDay = weightsOf(localDay)
     }
-    const second = Math.floor((local - day * dayMs) / 1000)
-    for (const { hours, weight } of windowsOfDay)
-      if (hours.length === 0 || hours.some(one => containsSecond(one, second))) return weight
-    return 0
+    return ofDay.weights[indexAt(ofDay.starts, Math.floor((local - day * dayMs) / 1000))] as number
   }
 }
 
-/** Return the time of an interval in windows of a weight above 0, in ms. Without windows it is the whole interval. */
-export const timeInWindows = (
+/**
+ * Create a function that returns the time of an interval in windows of a weight above 0, in ms. Without windows it is
+ * the whole interval.
+ */
+export const createTimeInWindows = (
   windows: readonly ChargeWindow[],
-  location: LocalCalendar,
-  { start, end }: Interval,
-): number => {
-  if (start >= end) return 0
-  if (windows.length === 0) return end - start
-  const weightAt = createWindowWeights(windows, location)
-  const edges = windows.flatMap(({ hours }) => hours.flatMap(({ validFrom, validTo }) => [validFrom, validTo]))
-  const seconds = [...new Set([0, ...edges])].filter(second => second < secondsPerDay).sort((a, b) => a - b)
-  let timeMs = 0
-  for (const { start: from, end: to, offset } of utcOffsetPeriods(location.timeZone, start, end)) {
-    for (let day = Math.floor((from + offset) / dayMs); day * dayMs - offset < to; day += 1) {
-      for (const [index, second] of seconds.entries()) {
-        const at = Math.max(from, day * dayMs - offset + second * 1000)
-        const until = Math.min(to, day * dayMs - offset + (seconds[index + 1] ?? secondsPerDay) * 1000)
-        if (at < until && weightAt(at) > 0) timeMs += until - at
-      }
+  { timeZone, calendar }: LocalCalendar,
+): ((interval: Interval) => number) => {
+  const weightsOf = createDayWeights(windows, calendar)
+  const timeInDay = ({ starts, weights }: DayWeights, midnight: number, from: number, to: number): number => {
+    let timeMs = 0
+    for (const [index, second] of starts.entries()) {
+      const start = Math.max(from, midnight + second * 1000)
+      const end = Math.min(to, midnight + (starts[index + 1] ?? secondsPerDay) * 1000)
+      if (start < end && (weights[index] as number) > 0) timeMs += end - start
     }
+    return timeMs
   }
-  return timeMs
+  return ({ start, end }) => {
+    if (start >= end) return 0
+    if (windows.length === 0) return end - start
+    let timeMs = 0
+    for (const { start: from, end: to, offset } of utcOffsetPeriods(timeZone, start, end)) {
+      for (let day = Math.floor((from + offset) / dayMs); day * dayMs - offset < to; day += 1)
+        timeMs += timeInDay(weightsOf(day), day * dayMs - offset, from, to)
+    }
+    return timeMs
+  }
 }

@@ -65,6 +65,9 @@ export type Statement = StatementGaps & {
 /** Maximum number of lines of a period. */
 export const maxLinesPerPeriod = 500
 
+/** Maximum number of records and intervals that the charges of a statement may visit: some seconds of CPU time. */
+export const maxVisited = 250_000_000
+
 /** Return the cuts of a period: its edges, and the days at which a derived charge starts or ends. */
 const withCuts = (period: DayRange, derived: readonly DerivedCharge[]): BilledPeriod => {
   const paid = derived.flatMap(charge => paidDays(charge, period) ?? [])
@@ -159,9 +162,15 @@ function* calculatePeriod(
   period: BilledPeriod,
   sums: EnergyBuckets,
   powers: MonthPowersByCharge,
+  visitedAtMost: number,
 ): Generator<null, Result<StatementPeriod>> {
   const basic: DraftLine[] = [...energyLines(sums, input.metered.timeZone, period)]
-  for (const charge of charges.basic) basic.push(...(yield* linesOfCharge(input, charge, period, powers)))
+  const { work } = input.metered
+  for (const charge of charges.basic) {
+    basic.push(...(yield* linesOfCharge(input, charge, period, powers)))
+    if (work.visited > visitedAtMost)
+      return refused('too_many_records', 'The charges read too many records and intervals; shorten the statement')
+  }
   const roundMinor = minorRounding(input.rounding)
   const basicLines = basic.map(line => withRounding(line, roundMinor))
   const paid = yield* paidCharges(input, charges.derived, period)
@@ -190,7 +199,7 @@ const spanOf = ({ periods, metered: { timeZone } }: StatementInput): Interval =>
  * sequence; adjustments of FINAL statements in the first period. A charge without a paid day has no line.
  * Laws: lines add up to the totals of their period, and periods to the totals of the statement, rounded ones too. The
  * lines of energy add up to the cost of the same rows. The order of the rows has no effect.
- * Refuses more than 500 lines in a period.
+ * Refuses more than 500 lines in a period, and charges that visit more than 250,000,000 records and intervals.
  */
 export function* calculateStatement(input: StatementInput): Generator<null, Result<Statement>> {
   const inOrder = input.charges.toSorted((a, b) => a.sequence - b.sequence)
@@ -207,9 +216,10 @@ export function* calculateStatement(input: StatementInput): Generator<null, Resu
     if (gap !== null) unpriced.push(gap)
   })
   const powers: MonthPowersByCharge = new Map()
+  const visitedAtMost = metered.work.visited + maxVisited
   const calculated: StatementPeriod[] = []
   for (const period of periods) {
-    const result = yield* calculatePeriod(input, charges, period, sums, powers)
+    const result = yield* calculatePeriod(input, charges, period, sums, powers, visitedAtMost)
     if (!result.ok) return result
     calculated.push(result.value)
   }

@@ -25,7 +25,8 @@ const addStarts = (starts: number[], zone: TimeZone, from: number, to: number, l
   }
 }
 
-function* createDemandGrid(zone: TimeZone, minutes: number, range: DayRange): Generator<null, DemandGrid> {
+/** Create the intervals of demand of a range of days. */
+export function* createDemandGrid(zone: TimeZone, minutes: number, range: DayRange): Generator<null, DemandGrid> {
   const lengthMs = minutes * minuteMs
   const edges: number[] = []
   const days: number[] = []

@@ -12,7 +12,7 @@ import { addFractions, type Fraction, fractionOf, roundFraction } from '../fract
 import { divideHalfEven } from '../quantity.ts'
 import { billPower, type DemandBound, type EarlierPower, powerMoney } from './bill-demand.ts'
 import { measureDays, measureDemand, type Peak } from './measure-demand.ts'
-import { explainPeak } from './peak-users.ts'
+import { explainPeak, type PeakReason } from './peak-users.ts'
 import {
   type DemandReason,
   type DraftLine,
@@ -142,10 +142,11 @@ function* billPeriod(
 function* billDays(
   context: LineContext,
   charge: DemandCharge,
+  period: DayRange,
   paid: DayRange,
   earlier: EarlierPower,
 ): Generator<null, Billing> {
-  const days = yield* measureDays(context.metered, charge, context.calendar, paid)
+  const days = yield* measureDays(context.metered, charge, context.calendar, period, paid)
   const bounds = new Set<DemandBound>()
   let [power, measured, money]: [bigint, Fraction, bigint] = [0n, fractionOf(0n), 0n]
   const moneyBefore = new Map<number, bigint>()
@@ -178,14 +179,16 @@ export function* demandLine(
   const { earlier, history } = yield* measureEarlier(context, charge, monthOfDay(period.startDay), months)
   const billing =
     charge.over === 'DAY'
-      ? yield* billDays(context, charge, paid, earlier)
+      ? yield* billDays(context, charge, period, paid, earlier)
       : yield* billPeriod(context, charge, period, paid, earlier)
   const peaks = billing.peaks.toSorted((a, b) => (a.score === b.score ? a.start - b.start : a.score > b.score ? -1 : 1))
+  const explained: PeakReason[] = []
+  for (const peak of peaks.slice(0, maxPeaks)) explained.push(yield* explainPeak(context.metered, charge, peak))
   const reason: DemandReason = {
     kind: 'DEMAND',
     measured: billing.measured,
     boundBy: billing.boundBy,
-    peaks: peaks.slice(0, maxPeaks).map(peak => explainPeak(context.metered, charge, peak)),
+    peaks: explained,
     history,
   }
   return {

@@ -79,13 +79,13 @@ const createPeakCollector = ({ highest, hasDistinctDays }: MeasuredCharge) => {
 
 type PeakCollector = ReturnType<typeof createPeakCollector>
 
-/** Collect the peaks of the intervals of a range that count, in order of time. */
+/** Collect the peaks of the intervals of a range that count, in order of time. Days without a collector do not count. */
 function* collectPeaks(
   metered: MeteredEnergy,
   charge: MeasuredCharge,
   calendar: LocationCalendar | null,
   range: DayRange,
-  collectorOf: (day: number) => PeakCollector,
+  collectorOf: (day: number) => PeakCollector | undefined,
 ): Generator<null, { readonly grid: DemandGrid; readonly hasRecords: boolean }> {
   const grid = yield* demandGridOf(metered, charge.intervalMinutes, range)
   const { edges, days, factors } = grid
@@ -94,16 +94,17 @@ function* collectPeaks(
   let scale = { factor: Number.NaN, value: 0n }
   for (const [index, energy] of energies.entries()) {
     const [start, day] = [edges[index] as number, days[index] as number]
-    const weight = weightAt(start)
     if (index % intervalsPerPause === 0) yield null
-    if (weight === 0) continue
+    const collector = collectorOf(day)
+    const weight = collector === undefined ? 0 : weightAt(start)
+    if (collector === undefined || weight === 0) continue
     const factor = (factors[index] as number) * weight
     if (factor !== scale.factor) scale = { factor, value: BigInt(factors[index] as number) * BigInt(weight) }
     const score = energy === 0n ? 0n : energy * scale.value
-    const collector = collectorOf(day)
     if (collector.isHigh(score, day))
       collector.add({ start, end: edges[index + 1] as number, energy, weight, score }, day)
   }
+  metered.work.visited += energies.length
   return { grid, hasRecords: records > 0 }
 }
 
@@ -119,20 +120,16 @@ export function* measureDemand(
   return { ...measurementOf(collector.close(), grid), hasRecords }
 }
 
-/** Measure each day of a range by itself. All days are present, in order. */
+/** Measure each paid day of a range by itself. All paid days are present, in order. */
 export function* measureDays(
   metered: MeteredEnergy,
   charge: MeasuredCharge,
   calendar: LocationCalendar | null,
   range: DayRange,
+  paid: DayRange,
 ): Generator<null, readonly DayMeasurement[]> {
   const collectors = new Map<number, PeakCollector>()
-  const collectorOf = (day: number): PeakCollector => {
-    const collector = collectors.get(day) ?? createPeakCollector(charge)
-    collectors.set(day, collector)
-    return collector
-  }
-  for (let day = range.startDay; day < range.endDay; day += 1) collectorOf(day)
-  const { grid } = yield* collectPeaks(metered, charge, calendar, range, collectorOf)
+  for (let day = paid.startDay; day < paid.endDay; day += 1) collectors.set(day, createPeakCollector(charge))
+  const { grid } = yield* collectPeaks(metered, charge, calendar, range, day => collectors.get(day))
   return [...collectors].map(([day, collector]) => ({ day, ...measurementOf(collector.close(), grid) }))
 }

@@ -21,6 +21,13 @@ type FlowRecords = { readonly records: readonly MeteredRecord[]; readonly maxLen
 /** Energy in each interval between edges, and the number of records that share time with the edges. */
 export type EnergySums = { readonly energies: readonly Energy[]; readonly records: number }
 
+/** Sums between edges that are in memory, the oldest first, and the number of their intervals. */
+type CachedSums = {
+  readonly byEdges: WeakMap<readonly number[], Map<string, EnergySums>>
+  readonly inOrder: { readonly edges: readonly number[]; readonly key: string }[]
+  intervals: number
+}
+
 /**
  * Session from its first start to its last end. `idleFrom`: last end of a record with energy; null if no record has
  * energy.
@@ -29,19 +36,24 @@ export type MeteredSession = Interval & { readonly idleFrom: number | null }
 
 /**
  * Records of a location, prepared for charges. Sums are cached by the identity of their edges; grids by their range;
- * sessions by their devices. Equal charges and the candidates of a simulation share them.
+ * sessions by their devices, and then by the local day of their end. Equal charges and the candidates of a simulation
+ * share them. `work` counts the records and intervals that were visited.
  */
 export type MeteredEnergy = {
   readonly timeZone: TimeZone
   readonly includesDevices: Readonly<Record<MeterFlow, boolean>>
   readonly flows: Readonly<Record<MeterFlow, FlowRecords>>
   readonly grids: Map<string, DemandGrid>
-  readonly sessions: Map<string, readonly MeteredSession[]>
-  readonly sums: WeakMap<readonly number[], Map<string, EnergySums>>
+  readonly sessions: Map<string, ReadonlyMap<number, readonly MeteredSession[]>>
+  readonly sums: CachedSums
+  readonly work: { visited: number }
 }
 
 /** Number of records between two pauses. */
 const recordsPerPause = 256
+
+/** Maximum number of intervals of cached sums: about 50 MB. */
+const maxCachedIntervals = 1_000_000
 
 const noIntervals: readonly Interval[] = []
 
@@ -85,7 +97,8 @@ export function* createMeteredEnergy(
     EXPORT: yield* byStart(records.EXPORT),
     LOCAL: yield* byStart(records.LOCAL),
   }
-  return { timeZone, includesDevices, flows, grids: new Map(), sessions: new Map(), sums: new WeakMap() }
+  const sums: CachedSums = { byEdges: new WeakMap(), inOrder: [], intervals: 0 }
+  return { timeZone, includesDevices, flows, grids: new Map(), sessions: new Map(), sums, work: { visited: 0 } }
 }
 
 /** Return the intervals of zero energy of a record whose energy actuals cover in part. */
@@ -93,13 +106,6 @@ export const coveredParts = (
   pieces: readonly (Interval & { readonly energy: Energy })[],
   isCovered: boolean,
 ): readonly Interval[] => (isCovered ? pieces.filter(({ energy }) => energy === 0n) : noIntervals)
-
-/** Return whether a record belongs to a selection of devices; null selects the records of the statement. */
-const isSelected = (
-  { deviceId }: MeteredRecord,
-  deviceIds: readonly string[] | null,
-  includesDevices: boolean,
-): boolean => (deviceIds === null ? deviceId === null || includesDevices : deviceIds.some(id => id === deviceId))
 
 /**
  * Return the energy of a record in [from, to): its cumulative share, less the shares that actuals cover. An impulse lies
@@ -129,22 +135,32 @@ const firstIndexFrom = ({ records, maxLengthMs }: FlowRecords, at: number): numb
   return low
 }
 
-/** Return the selected records of a flow that share time with an interval or lie in it as an impulse, by start. */
-export const recordsWithin = (
-  { flows, includesDevices }: MeteredEnergy,
+/**
+ * Return the selected records of a flow that share time with an interval or lie in it as an impulse, by start.
+ * `deviceIds` null selects the records of the statement. Yields null between records that are not selected.
+ */
+export function* recordsWithin(
+  { flows, includesDevices, work }: MeteredEnergy,
   flow: MeterFlow,
   deviceIds: readonly string[] | null,
   { start, end }: Interval,
-): readonly MeteredRecord[] => {
+): Generator<MeteredRecord | null, void> {
   const { records } = flows[flow]
-  const found: MeteredRecord[] = []
+  const selected = deviceIds === null ? null : new Set<string | null>(deviceIds)
+  const hasAll = selected === null && includesDevices[flow]
+  let passed = 0
   for (let index = firstIndexFrom(flows[flow], start); index < records.length; index += 1) {
     const record = records[index] as MeteredRecord
     if (record.start >= end) break
+    work.visited += 1
+    const { deviceId } = record
     const isWithin = record.end > start || record.start === start
-    if (isWithin && isSelected(record, deviceIds, includesDevices[flow])) found.push(record)
+    if (isWithin && (hasAll || (selected === null ? deviceId === null : selected.has(deviceId)))) yield record
+    else {
+      passed += 1
+      if (passed % recordsPerPause === 0) yield null
+    }
   }
-  return found
 }
 
 function* sumFlow(
@@ -155,10 +171,11 @@ function* sumFlow(
 ): Generator<null, EnergySums> {
   const energies: Energy[] = new Array(edges.length - 1).fill(0n)
   const range = { start: edges[0] as number, end: edges[edges.length - 1] as number }
-  const records = recordsWithin(metered, flow, deviceIds, range)
-  let first = 0
-  for (const [index, record] of records.entries()) {
-    if (index % recordsPerPause === 0) yield null
+  let [first, records] = [0, 0]
+  for (const record of recordsWithin(metered, flow, deviceIds, range)) {
+    if (record === null || records % recordsPerPause === 0) yield null
+    if (record === null) continue
+    records += 1
     const { start, end, energy, covered } = record
     while ((edges[first + 1] as number) <= start) first += 1
     if (start >= range.start && end <= (edges[first + 1] as number) && covered.length === 0) {
@@ -169,10 +186,11 @@ function* sumFlow(
       const from = edges[cell] as number
       if (from >= end && from > start) break
       energies[cell] = (energies[cell] as Energy) + energyBetween(record, from, edges[cell + 1] as number)
+      metered.work.visited += 1
       if (cell % recordsPerPause === 0) yield null
     }
   }
-  return { energies, records: records.length }
+  return { energies, records }
 }
 
 /** Flows whose records a selection counts. */
@@ -183,7 +201,8 @@ export const flowsOf: Readonly<Record<CountedFlow, readonly MeterFlow[]>> = {
   NET_IMPORT: ['IMPORT', 'EXPORT'],
 }
 
-function* sumSelection(
+/** Calculate the energy that a charge counts between edges, as `sumEnergy` does, without a cache. */
+export function* sumSelection(
   metered: MeteredEnergy,
   { counts, deviceIds }: EnergySelection,
   edges: readonly number[],
@@ -210,11 +229,26 @@ export const withSums = (
   selection: EnergySelection,
   changed: readonly { readonly edges: readonly number[]; readonly sums: EnergySums }[],
 ): MeteredEnergy => {
-  const sums: MeteredEnergy['sums'] = new WeakMap()
-  for (const { edges } of metered.grids.values()) sums.set(edges, new Map(metered.sums.get(edges)))
-  for (const one of changed)
-    sums.set(one.edges, new Map([...(metered.sums.get(one.edges) ?? []), [selectionKey(selection), one.sums]]))
-  return { ...metered, sums }
+  const byEdges: CachedSums['byEdges'] = new WeakMap()
+  const known = metered.sums.byEdges
+  for (const { edges } of metered.grids.values()) byEdges.set(edges, new Map(known.get(edges)))
+  for (const { edges, sums } of changed)
+    byEdges.set(edges, new Map([...(known.get(edges) ?? []), [selectionKey(selection), sums]]))
+  return { ...metered, sums: { byEdges, inOrder: [], intervals: 0 } }
+}
+
+/** Cache sums, and drop the oldest ones if there are too many. */
+const cacheSums = ({ sums }: MeteredEnergy, edges: readonly number[], key: string, added: EnergySums): void => {
+  const ofEdges = sums.byEdges.get(edges) ?? new Map<string, EnergySums>()
+  sums.byEdges.set(edges, ofEdges.set(key, added))
+  sums.inOrder.push({ edges, key })
+  sums.intervals += edges.length
+  while (sums.intervals > maxCachedIntervals && sums.inOrder.length > 1) {
+    const oldest = sums.inOrder.shift()
+    if (oldest === undefined) return
+    sums.byEdges.get(oldest.edges)?.delete(oldest.key)
+    sums.intervals -= oldest.edges.length
+  }
 }
 
 /** Return the energy that a charge counts between edges (ascending, at least two). */
@@ -223,10 +257,10 @@ export function* sumEnergy(
   selection: EnergySelection,
   edges: readonly number[],
 ): Generator<null, EnergySums> {
-  const cached = metered.sums.get(edges) ?? new Map<string, EnergySums>()
-  metered.sums.set(edges, cached)
   const key = selectionKey(selection)
-  const sums = cached.get(key) ?? (yield* sumSelection(metered, selection, edges))
-  cached.set(key, sums)
+  const cached = metered.sums.byEdges.get(edges)?.get(key)
+  if (cached !== undefined) return cached
+  const sums = yield* sumSelection(metered, selection, edges)
+  cacheSums(metered, edges, key, sums)
   return sums
 }

@@ -1,20 +1,23 @@
 import type { SessionCharge } from '../charge/charge.ts'
 import { type DayRange, paidDays } from '../charge/charge-days.ts'
-import { type LocalCalendar, timeInWindows } from '../charge/charge-window.ts'
+import { createTimeInWindows } from '../charge/charge-window.ts'
 import { localDayNumber } from '../civil-time.ts'
-import { minuteMs } from '../interval.ts'
+import { dayMs, type Interval, minuteMs } from '../interval.ts'
 import { divideHalfEven } from '../quantity.ts'
 import { energyBetween, type MeteredEnergy, type MeteredSession } from './metered-energy.ts'
 import { type DraftLine, type LineContext, termsOfCharge } from './statement-line.ts'
 
 /** Number of records between two pauses. */
 const recordsPerPause = 256
+/** Number of billed sessions between two pauses. */
+const sessionsPerPause = 64
 
-/** Collect the sessions of inbound records. `deviceIds` null: those of all devices. */
+/** Collect the sessions of inbound records by the local day of their end. `deviceIds` null: those of all devices. */
 function* collectSessions(
-  { flows }: MeteredEnergy,
+  { flows, timeZone }: MeteredEnergy,
   deviceIds: readonly string[] | null,
-): Generator<null, readonly MeteredSession[]> {
+): Generator<null, ReadonlyMap<number, readonly MeteredSession[]>> {
+  const selected = deviceIds === null ? null : new Set<string | null>(deviceIds)
   const sessions = new Map<string, { start: number; end: number; idleFrom: number | null }>()
   let count = 0
   for (const { records } of [flows.IMPORT, flows.LOCAL]) {
@@ -22,7 +25,7 @@ function* collectSessions(
       count += 1
       if (count % recordsPerPause === 0) yield null
       const { sessionReferenceId: id, deviceId, start, end } = record
-      if (id === null || (deviceIds !== null && !deviceIds.some(one => one === deviceId))) continue
+      if (id === null || selected?.has(deviceId) === false) continue
       const session = sessions.get(id) ?? { start, end, idleFrom: null }
       sessions.set(id, session)
       session.start = Math.min(session.start, start)
@@ -31,28 +34,37 @@ function* collectSessions(
       if (hasEnergy) session.idleFrom = Math.max(session.idleFrom ?? end, end)
     }
   }
-  return [...sessions.values()]
+  const byDay = new Map<number, MeteredSession[]>()
+  for (const session of sessions.values()) {
+    count += 1
+    if (count % recordsPerPause === 0) yield null
+    const day = localDayNumber(timeZone, session.end)
+    const ofDay = byDay.get(day) ?? []
+    byDay.set(day, ofDay)
+    ofDay.push(session)
+  }
+  return byDay
 }
 
-/** Return the sessions of some devices. They are collected once. */
+/** Return the sessions of some devices by day. They are collected once. */
 function* sessionsOf(
   metered: MeteredEnergy,
   deviceIds: readonly string[] | null,
-): Generator<null, readonly MeteredSession[]> {
+): Generator<null, ReadonlyMap<number, readonly MeteredSession[]>> {
   const key = deviceIds?.join(' ') ?? 'all'
   const sessions = metered.sessions.get(key) ?? (yield* collectSessions(metered, deviceIds))
   metered.sessions.set(key, sessions)
   return sessions
 }
 
-/** Return the billed time of a session in ms. */
+/** Return the billed time of a session in ms. `timeIn` returns the time of an interval that counts. */
 const billedTime = (
   charge: SessionCharge,
   { start, end, idleFrom }: MeteredSession,
-  location: LocalCalendar,
+  timeIn: (interval: Interval) => number,
 ): number => {
   const from = (charge.while === 'IDLE' ? (idleFrom ?? start) : start) + charge.afterMs
-  const timeMs = timeInWindows(charge.windows, location, { start: from, end })
+  const timeMs = timeIn({ start: from, end })
   return charge.count === 'STARTED' ? Math.ceil(timeMs / minuteMs) * minuteMs : timeMs
 }
 
@@ -60,20 +72,16 @@ const billedTime = (
 const isForAll = (charge: SessionCharge): boolean =>
   charge.while === 'CONNECTED' && charge.afterMs === 0 && charge.windows.length === 0
 
-/** Billed session: day of its end, quantity in ms or sessions × `minuteMs`, and amount in 1e-9 × `minuteMs`. */
-type BilledSession = { readonly day: number; readonly quantity: number; readonly amount: bigint }
+/** Sessions of a day: quantity in ms or sessions × `minuteMs`, and amount in 1e-9 × `minuteMs`. */
+type BilledSessions = { quantity: number; amount: bigint }
 
-const billSession = (charge: SessionCharge, session: MeteredSession, location: LocalCalendar): BilledSession => {
-  const timeMs = billedTime(charge, session, location)
+const addSession = (sum: BilledSessions, charge: SessionCharge, timeMs: number): void => {
   const isPaid = timeMs > 0 || isForAll(charge)
   const quantity = charge.per === 'MINUTE' ? timeMs : isPaid ? minuteMs : 0
   const amount = charge.price * BigInt(quantity)
   const maxAmount = charge.maxAmount === null ? null : charge.maxAmount * BigInt(minuteMs)
-  return {
-    day: localDayNumber(location.timeZone, session.end),
-    quantity,
-    amount: maxAmount !== null && amount > maxAmount ? maxAmount : amount,
-  }
+  sum.quantity += quantity
+  sum.amount += maxAmount !== null && amount > maxAmount ? maxAmount : amount
 }
 
 /**
@@ -87,22 +95,26 @@ export function* sessionLine(
 ): Generator<null, DraftLine | null> {
   const paid = paidDays(charge, period)
   if (paid === null) return null
-  const location = { timeZone: metered.timeZone, calendar }
-  const billed: BilledSession[] = []
-  for (const session of yield* sessionsOf(metered, charge.deviceIds)) {
-    const day = localDayNumber(location.timeZone, session.end)
-    if (day < paid.startDay || day >= paid.endDay) continue
-    billed.push(billSession(charge, session, location))
-    if (billed.length % recordsPerPause === 0) yield null
+  const timeIn = createTimeInWindows(charge.windows, { timeZone: metered.timeZone, calendar })
+  const sessions = yield* sessionsOf(metered, charge.deviceIds)
+  const billed = new Map<number, BilledSessions>()
+  for (let day = paid.startDay; day < paid.endDay; day += 1) {
+    const sum = { quantity: 0, amount: 0n }
+    for (const [index, session] of (sessions.get(day) ?? []).entries()) {
+      if (index % sessionsPerPause === 0) yield null
+      addSession(sum, charge, billedTime(charge, session, timeIn))
+      metered.work.visited += 1 + Math.ceil((session.end - session.start) / dayMs)
+    }
+    if (sum.quantity > 0) billed.set(day, sum)
   }
-  const quantity = billed.reduce((sum, session) => sum + session.quantity, 0)
+  const quantity = [...billed.values()].reduce((total, sum) => total + sum.quantity, 0)
   return {
     ...termsOfCharge(charge, 'SESSION', 'IMPORT'),
     quantity: divideHalfEven(BigInt(quantity) * 1_000_000_000n, BigInt(minuteMs)),
     unit: charge.per === 'MINUTE' ? 'minute' : 'session',
     unitPrice: charge.price,
-    amountBefore: day => {
-      const amount = billed.reduce((sum, session) => (session.day < day ? sum + session.amount : sum), 0n)
+    amountBefore: before => {
+      const amount = [...billed].reduce((total, [day, sum]) => (day < before ? total + sum.amount : total), 0n)
       return divideHalfEven(amount, BigInt(minuteMs))
     },
   }

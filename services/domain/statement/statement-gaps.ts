@@ -44,16 +44,20 @@ function* missingGaps(
   expected: ExpectedRecords | null,
 ): Generator<null, readonly StatementGap[]> {
   const gaps: StatementGap[] = []
-  const records = recordsWithin(metered, 'IMPORT', null, span)
   let at = span.start
-  for (const [index, { start, end }] of records.entries()) {
-    if (index % recordsPerPause === 0) yield null
+  let [count, countOfSessions] = [0, 0]
+  for (const record of recordsWithin(metered, 'IMPORT', null, span)) {
+    if (record === null || count % recordsPerPause === 0) yield null
+    if (record === null) continue
+    const { start, end, sessionReferenceId } = record
+    count += 1
+    if (sessionReferenceId !== null) countOfSessions += 1
     if (start === end) continue
     if (start > at) gaps.push({ reason: 'MISSING', start: at, end: Math.min(start, endedAt) })
     at = Math.max(at, end)
   }
   if (at < endedAt) gaps.push({ reason: 'MISSING', start: at, end: endedAt })
-  const isOfSessions = records.length > 0 && records.every(({ sessionReferenceId }) => sessionReferenceId !== null)
+  const isOfSessions = count > 0 && count === countOfSessions
   return (expected ?? (isOfSessions ? 'NOTHING' : 'EVERY_INTERVAL')) === 'EVERY_INTERVAL'
     ? gaps.filter(({ start, end }) => start < end)
     : []

@@ -4,8 +4,8 @@ import { startOfDayNumber } from '../civil-time.ts'
 import { costOf, type Energy, type Price } from '../quantity.ts'
 import { evaluate } from '../tariff/evaluate.ts'
 import { compileSnapshot } from '../tariff/snapshot.ts'
-import { demandGridOf } from './demand-grid.ts'
-import { sumEnergy } from './metered-energy.ts'
+import { createDemandGrid } from './demand-grid.ts'
+import { sumSelection } from './metered-energy.ts'
 import { type BilledPeriod, type DraftLine, type LineContext, termsOfCharge } from './statement-line.ts'
 
 /** Price per kWh from an instant on. */
@@ -14,31 +14,28 @@ type UsagePrice = { readonly start: number; readonly price: Price }
 /** Length of the intervals in which NET_IMPORT of a price per kWh is counted: the default of demand. */
 const netMinutes = 60
 
-/** Number of local days that are priced between two pauses. */
-const daysPerPause = 31
+/** Number of local days that are priced and counted together. */
+const daysPerPart = 7
 
 /**
- * Return the changes of price of a schedule in a range of days, by the evaluator of tariffs: the schedule is priced as
- * a tariff without an end.
+ * Create a function that returns the changes of the price of a charge in an interval. A schedule is priced by the
+ * evaluator of tariffs, as a tariff without an end.
  */
-function* schedulePrices(
+const createPrices = (
   { metered: { timeZone }, pool, locationId, calendar }: LineContext,
-  { id, schedule }: UsageCharge,
-  days: DayRange,
-): Generator<null, readonly UsagePrice[]> {
+  { id, price: onlyPrice, schedule }: UsageCharge,
+): ((from: number, to: number) => readonly UsagePrice[]) => {
+  if (onlyPrice !== null) return start => [{ start, price: onlyPrice }]
   const contract = { contractStart: null, contractEnd: null, closedAt: null }
   const tariff = { id, direction: 'IMPORT', type: 'COMMODITY', marketRates: false, ...contract } as const
   const input = { locationId, currencyCode: '', timeZone, calendar, importMarket: null, exportMarket: null }
   const snapshot = compileSnapshot({ ...input, tariffs: [{ ...tariff, schedule: schedule ?? [] }] }, pool)
-  const prices: UsagePrice[] = []
-  for (let day = days.startDay; day < days.endDay; day += daysPerPause) {
-    const [from, to] = [day, Math.min(day + daysPerPause, days.endDay)].map(one => startOfDayNumber(timeZone, one))
-    if (from === undefined || to === undefined || from >= to) continue
+  return (from, to) => {
+    const prices: UsagePrice[] = []
     for (const { start, price } of evaluate(snapshot, 'IMPORT', from, to))
       if (prices.length === 0 || prices[prices.length - 1]?.price !== price) prices.push({ start, price: price ?? 0n })
-    yield null
+    return prices
   }
-  return prices
 }
 
 /** Energy at one price between the cuts of a period. */
@@ -52,23 +49,32 @@ function* energyByPrice(
   cuts: readonly number[],
 ): Generator<null, readonly PricedEnergy[]> {
   const { metered } = context
-  const cutTimes = cuts.map(day => startOfDayNumber(metered.timeZone, day))
-  const [start, end] = [cutTimes[0] as number, cutTimes[cutTimes.length - 1] as number]
-  const prices = charge.price === null ? yield* schedulePrices(context, charge, paid) : [{ start, price: charge.price }]
-  const grid = charge.counts === 'NET_IMPORT' ? (yield* demandGridOf(metered, netMinutes, paid)).edges : []
-  const times = new Set([...cutTimes, ...prices.map(one => one.start), ...grid])
-  const edges = [...times].sort((a, b) => a - b)
-  const { energies } = yield* sumEnergy(metered, charge, edges)
+  const { timeZone } = metered
+  const pricesIn = createPrices(context, charge)
+  const cutTimes = cuts.map(day => startOfDayNumber(timeZone, day))
   const byPrice = new Map<Price, PricedEnergy>()
-  let [priceIndex, cut] = [0, 0]
-  for (const [index, energy] of energies.entries()) {
-    const at = edges[index] as number
-    while ((prices[priceIndex + 1]?.start ?? end) <= at) priceIndex += 1
-    while ((cutTimes[cut + 1] ?? end) <= at) cut += 1
-    const { price } = prices[priceIndex] as UsagePrice
-    const found = byPrice.get(price) ?? { price, energies: new Array(cuts.length - 1).fill(0n) }
-    byPrice.set(price, found)
-    found.energies[cut] = (found.energies[cut] as Energy) + energy
+  let cut = 0
+  for (let startDay = paid.startDay; startDay < paid.endDay; startDay += daysPerPart) {
+    const days = { startDay, endDay: Math.min(startDay + daysPerPart, paid.endDay) }
+    const [start, end] = [startOfDayNumber(timeZone, startDay), startOfDayNumber(timeZone, days.endDay)]
+    if (start >= end) continue
+    const prices = pricesIn(start, end)
+    const grid = charge.counts === 'NET_IMPORT' ? (yield* createDemandGrid(timeZone, netMinutes, days)).edges : []
+    const inner = cutTimes.filter(at => at > start && at < end)
+    const edges = [...new Set([start, ...inner, ...prices.map(one => one.start), ...grid, end])].sort((a, b) => a - b)
+    const { energies } = yield* sumSelection(metered, charge, edges)
+    metered.work.visited += edges.length
+    let priceIndex = 0
+    for (const [index, energy] of energies.entries()) {
+      const at = edges[index] as number
+      while ((prices[priceIndex + 1]?.start ?? end) <= at) priceIndex += 1
+      while ((cutTimes[cut + 1] ?? end) <= at) cut += 1
+      const { price } = prices[priceIndex] as UsagePrice
+      const found = byPrice.get(price) ?? { price, energies: new Array(cuts.length - 1).fill(0n) }
+      byPrice.set(price, found)
+      found.energies[cut] = (found.energies[cut] as Energy) + energy
+    }
+    yield null
   }
   return [...byPrice.values()].sort((a, b) => (a.price < b.price ? -1 : 1))
 }

@@ -10,7 +10,7 @@ import {
   weightDenominator,
   wholePriceDays,
 } from '../../../../services/domain/charge/charge-days.ts'
-import { createWindowWeights, timeInWindows } from '../../../../services/domain/charge/charge-window.ts'
+import { createTimeInWindows, createWindowWeights } from '../../../../services/domain/charge/charge-window.ts'
 import { civilDate, daysInMonth } from '../../../../services/domain/civil-date.ts'
 import { dayOf } from '../../../support/acceptance/read-charge.ts'
 import { localClock } from '../../../support/oracle/local-clock.ts'
@@ -149,7 +149,9 @@ describe('windows', () => {
           }
           const expected = Array.from({ length: minutes }, (_, index) => from + index).filter(isOpen).length
           const interval = { start: from * 60_000, end: (from + minutes) * 60_000 }
-          expect(timeInWindows(windows, { timeZone: zoneOf(name), calendar: null }, interval) / 60_000).toBe(expected)
+          expect(createTimeInWindows(windows, { timeZone: zoneOf(name), calendar: null })(interval) / 60_000).toBe(
+            expected,
+          )
         },
       ),
       { numRuns: 25 },
