@@ -73,6 +73,7 @@ export const openQueryService = async (
   const dependencies = dependenciesOf(shared, thread)
   const pricing = pricingCache(database, timeZone)
   const reads = { database, clickHouse, batchIds: batchIds(secrets.secret), timeZone, pricing, thread }
+  const statements = statementReads({ log, clickHouse })
   const connectOptions = { pricing, logger, fetch, at: currentInstant, credentialsKey, path: config.connectPath }
   const connect = await openConnect(dependencies, connectOptions)
   return {
@@ -80,8 +81,8 @@ export const openQueryService = async (
     operations: [
       ...costOperations(reads),
       ...priceOperations(reads),
-      ...scheduleOperations({ ...reads, ...dependencies }),
-      ...statementOperations({ ...reads, ...dependencies, ...statementReads({ log, clickHouse }) }),
+      ...scheduleOperations({ ...reads, ...dependencies, ...statements }),
+      ...statementOperations({ ...reads, ...dependencies, ...statements }),
       ...queryServiceOperations(dependencies),
       ...connect.operations,
     ],

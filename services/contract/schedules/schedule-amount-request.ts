@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { isLongerThanDays, type TimeZone } from '../../domain/civil-time.ts'
 import { divideHalfEven, type Energy, readDecimal } from '../../domain/quantity.ts'
 import { type Refusal, refused } from '../../domain/refusal.ts'
@@ -68,6 +68,9 @@ export const amountBody = fields({
     ),
   ).describe(
     'Devices do not import above this price or export below it. The plan can then have less energy than requested.',
+  ),
+  respect_charges: optional(z.boolean()).describe(
+    'Also minimise the change of the DEMAND charges of the location in the calendar months of the plan (default: false). The answer then has charges and bound.',
   ),
   data: listOf(windowBody, { min: 1, max: scheduleLimits.windows }).describe(
     `Up to ${formatThousands(scheduleLimits.windows)} windows of ${formatThousands(scheduleLimits.devices)} devices, within ${scheduleLimits.amountDays} days.`,

@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { type AnswerOffset, answerOffset } from '../../domain/answer-offset.ts'
+import { calendarMonthOf } from '../../domain/charge/charge-days.ts'
+import { writeMonth } from '../../domain/civil-date.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
 import { divideHalfEven, energyScale, type Money, moneyScale } from '../../domain/quantity.ts'
-import type { AmountPlan, DevicePlan } from '../../domain/schedule/amount.ts'
+import type { AmountPlan, DevicePlan, PlanDemand } from '../../domain/schedule/amount.ts'
 import {
   costShape,
   costToWire,
@@ -51,6 +53,17 @@ const elementShape = z.object({
   schedule: z.array(z.object({ start_time: instantText, end_time: instantText, power: powerShape })),
 })
 
+const planChargeShape = z.object({
+  charge_id: idText('chg'),
+  month: z
+    .string()
+    .meta({ examples: ['2026-01'] })
+    .describe('Calendar month in the zone of the location.'),
+  kw_before: exactDecimal.describe('Measured power of the stored records of the month.'),
+  kw_after: exactDecimal.describe('Measured power if the plan is followed.'),
+  amount: exactDecimal.describe('Change of the line of the month.'),
+})
+
 const scheduleAmountShape = objectShape('sae', 'schedule_amount', {
   location_id: idText('loc'),
   location_timezone: z.string(),
@@ -61,6 +74,12 @@ const scheduleAmountShape = objectShape('sae', 'schedule_amount', {
   savings: savingsShape,
   data: z.array(elementShape),
   unpriced: unpricedShape,
+  charges: z.array(planChargeShape).optional().describe('DEMAND charges; only with respect_charges.'),
+  bound: exactDecimal
+    .optional()
+    .describe(
+      'Only with respect_charges: no plan has a lower sum of cost and amounts. The plan is the optimum if its sum equals the bound.',
+    ),
 })
 
 /**
@@ -69,6 +88,8 @@ const scheduleAmountShape = objectShape('sae', 'schedule_amount', {
 type AmountView = ScheduleView & { readonly body: AmountBody; readonly plan: AmountPlan; readonly zone: TimeZone }
 
 const percentScale = 4
+/** Decimals of power in kW. */
+const powerScale = 9
 
 const savingsToWire = (baseline: Money, cost: Money) => ({
   value: scaledNumber(baseline - cost, moneyScale),
@@ -108,6 +129,17 @@ const elementToWire = (
   }
 }
 
+const demandToWire = ({ charges, bound }: PlanDemand) => ({
+  charges: charges.map(({ chargeId, month, before, after, amount }) => ({
+    charge_id: chargeId,
+    month: writeMonth(Math.floor(month / 12), calendarMonthOf(month)),
+    kw_before: scaledNumber(before, powerScale),
+    kw_after: scaledNumber(after, powerScale),
+    amount: scaledNumber(amount, moneyScale),
+  })),
+  bound: scaledNumber(bound, moneyScale),
+})
+
 /** Write a schedule by amount. Elements have the order of the request, and the offset of their own end_time. */
 export const scheduleAmountToWire = ({ body, plan, zone, ...view }: AmountView): z.input<typeof scheduleAmountShape> =>
   objectToWire('schedule_amount', view, {
@@ -131,6 +163,7 @@ export const scheduleAmountToWire = ({ body, plan, zone, ...view }: AmountView):
         : [elementToWire(devicePlan, requested, body.max_power, answerOffset(zone, requested.end_time.offsetMinutes))]
     }),
     unpriced: intervalsToWire(view.unpriced, answerOffset(zone, body.data[0]?.end_time.offsetMinutes ?? 0)),
+    ...(plan.demand === null ? {} : demandToWire(plan.demand)),
   })
 
 const exampleDevice = {
@@ -199,8 +232,10 @@ const example = (): z.input<typeof scheduleAmountShape> => {
 export const scheduleRetentionMs = 86_400_000
 
 const renames: Operation['renames'] = {
-  body: [{ current: 'data.tariff_direction', earlier: 'data.direction' }],
+  body: [{ current: 'data.tariff_direction', earlier: 'data.direction' }, { current: 'respect_charges' }],
   answer: [
+    { current: 'charges' },
+    { current: 'bound' },
     { current: 'cost', earlier: 'tariff' },
     { current: 'data.tariff_direction', earlier: 'data.direction' },
     { current: 'data.cost', earlier: 'data.tariff' },
@@ -211,7 +246,7 @@ export const scheduleAmount = defineOperation({
   id: 'schedule_amount_create',
   summary: 'Schedule by amount of energy',
   description:
-    'Plans when the devices of a location import or export their energy, at the minimum total cost, within the maximum power of each device and of the location. The plan is the exact optimum, and the same request returns the same plan. Estimates of local generation (LOCAL records with a confidence below 1) supply imports that do not count towards max_power. If no plan is possible, the refusal names the devices and hours that prevent it. The plan creates the event schedule.created.',
+    'Plans when the devices of a location import or export their energy, at the minimum total cost, within the maximum power of each device and of the location. The plan is the exact optimum, and the same request returns the same plan. Estimates of local generation (LOCAL records with a confidence below 1) supply imports that do not count towards max_power. If no plan is possible, the refusal names the devices and hours that prevent it. With respect_charges, the plan also minimises the change of the DEMAND charges of the location. The plan creates the event schedule.created.',
   tag: 'Schedules',
   access: 'all',
   routes: {
@@ -240,6 +275,7 @@ export const scheduleAmount = defineOperation({
     'no_price_data',
     'pending_connect',
     'schedule_infeasible',
+    'too_many_records',
   ],
   examples: { body: exampleBody, answer: example() },
 })

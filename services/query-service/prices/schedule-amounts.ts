@@ -33,9 +33,10 @@ import { type AmountHead, type AmountInput, textSeparator } from '../work-thread
 import { answerWork, discardWork, runWork, type StartedWork } from '../work-thread/run-work.ts'
 import { countedStepsOf } from './counted-steps.ts'
 import { gatherPricing, type PriceDependencies } from './gather-prices.ts'
+import { type DemandDependencies, withDemand } from './schedule-demand.ts'
 
-/** Dependencies of schedules: prices, and the stores that the event of a new plan is written to. */
-export type ScheduleDependencies = PriceDependencies & QueryServiceDependencies
+/** Dependencies of schedules: prices, records of charges, and the stores that the event of a plan is written to. */
+export type ScheduleDependencies = PriceDependencies & QueryServiceDependencies & DemandDependencies
 
 type AmountScheduleRequest = RequestOf<typeof scheduleAmount>
 
@@ -112,7 +113,7 @@ const generationOf = ({
 
 type GatheredPlanInput = {
   readonly location: StoredLocation
-  readonly input: Omit<AmountInput, 'view' | 'body' | 'apiVersion'>
+  readonly input: Omit<AmountInput, 'view' | 'body' | 'apiVersion' | 'demand'>
   readonly isSmall: boolean
 }
 
@@ -202,6 +203,22 @@ const readPlan = async (answer: StartedWork['answer']): Promise<WrittenPlan> => 
     : { current: whole.subarray(0, end), requested: whole.subarray(end + textSeparator.length) }
 }
 
+/** Calculate a plan and read its texts. */
+const writePlan = async (
+  { thread }: ScheduleDependencies,
+  { caller, signal }: AmountScheduleRequest,
+  input: AmountInput,
+  { isSmall, bytes }: { readonly isSmall: boolean; readonly bytes: number },
+): Promise<Result<WrittenPlan>> => {
+  const account = caller.accountId
+  const started = await runWork(thread, { name: 'amount', input, isSmall, bytes, account, signal })
+  if (!started.ok) return started
+  const { refusal } = started.value.head as AmountHead
+  if (refusal === null) return accepted(await readPlan(started.value.answer))
+  await discardWork(started.value)
+  return { ok: false, refusal }
+}
+
 /**
  * Plan the energy that devices take and deliver, and write the event of the plan. Refuses `device_not_found` and
  * `not_found` (`location_not_found` if the body names the location). Also refuses what `planAmount` refuses.
@@ -223,20 +240,12 @@ const createAmountSchedule = async (
     ...{ timezone: location.timezone, currencyCode: location.currencyCode, createdAt: at },
   }
   const input = { ...gathered.value.input, view, body, apiVersion }
-  const started = await runWork(dependencies.thread, {
-    name: 'amount',
-    input,
-    isSmall,
-    account: caller.accountId,
-    signal,
-  })
-  if (!started.ok) return started
-  const { refusal } = started.value.head as AmountHead
-  if (refusal !== null) {
-    await discardWork(started.value)
-    return { ok: false, refusal }
-  }
-  const plan = await readPlan(started.value.answer)
+  const { from: start, to: end } = enclosingInterval(input.request.devices)
+  const planned = await withDemand(dependencies, request, { start, end }, (demand, bytes) =>
+    writePlan(dependencies, request, { ...input, demand }, { isSmall: isSmall && demand === null, bytes }),
+  )
+  if (!planned.ok) return planned
+  const plan = planned.value
   signal.throwIfAborted()
   const changed = await change(dependencies, scheduleAmount, request, async () =>
     accepted({

@@ -3,15 +3,21 @@ import { scheduleAmount, scheduleAmountToWire } from '../../contract/schedules/s
 import type { AmountBody } from '../../contract/schedules/schedule-amount-request.ts'
 import type { ScheduleView } from '../../contract/schedules/schedule-window.ts'
 import { tariffListUrl } from '../../contract/tariffs/tariff.ts'
+import type { DemandCharge } from '../../domain/charge/charge.ts'
+import type { LocationCalendar } from '../../domain/charge/location-calendar.ts'
+import type { ChargedDemand } from '../../domain/peak/planned-demand.ts'
 import { type PricingCopy, snapshotFromCopy } from '../../domain/price/pricing-copy.ts'
-import type { Refusal } from '../../domain/refusal.ts'
-import { type AmountPlan, planAmount } from '../../domain/schedule/amount.ts'
+import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import { type AmountPlan, type AmountPricing, planAmount } from '../../domain/schedule/amount.ts'
 import type { AmountRequest, ExpectedGeneration } from '../../domain/schedule/amount-request.ts'
 import { accumulatorKey } from '../../domain/tariff/accumulator.ts'
+import { createPricingPool } from '../../domain/tariff/pricing-pool.ts'
+import type { PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 import type { CountedSteps } from '../prices/counted-steps.ts'
 import { answerTexts, encodeTexts, type LongAnswer } from './answer-bytes.ts'
+import { inSteps, meteredEnergyOf, readStoredRecords, type StoredRecords } from './statement-records.ts'
 
 /** Input of a plan as plain data. `pending`: directions whose tariff the provider has not delivered yet. */
 export type AmountInput = {
@@ -23,6 +29,8 @@ export type AmountInput = {
   readonly body: AmountBody
   readonly view: Omit<ScheduleView, 'unpriced'>
   readonly apiVersion: ApiVersion
+  /** Null: the plan does not respect charges. */
+  readonly demand: DemandInput | null
 }
 
 /** Refusal of a plan; null if the plan succeeded. */
@@ -42,12 +50,44 @@ const writerOf =
       plan: { ...plan, devices: plan.devices.slice(from, to) },
     })
 
-/** Pause the work of a thread where other work can pause. */
-function* withPauses<T>(work: Generator<unknown, T>): Generator<undefined, T> {
-  for (let step = work.next(); ; step = work.next()) {
-    if (step.done === true) return step.value
-    yield undefined
+/**
+ * Charges for demand of a location, with the records that they read. `maxRecords`: more records are refused.
+ */
+export type DemandInput = {
+  readonly charges: readonly DemandCharge[]
+  readonly calendar: LocationCalendar | null
+  readonly records: StoredRecords
+  readonly maxRecords: number
+}
+
+/** Prepare the records for charges. Refuses `too_many_records`. */
+function* demandOf(
+  { charges, calendar, records: stored, maxRecords }: DemandInput,
+  snapshot: PricingSnapshot,
+): Generator<undefined, Result<ChargedDemand>> {
+  const { records } = yield* readStoredRecords(stored)
+  if (records.length > maxRecords) {
+    const message = `The charges of the plan read more than ${maxRecords} records. Leave out respect_charges`
+    return refused('too_many_records', message)
   }
+  const metered = yield* meteredEnergyOf(records, stored, snapshot)
+  return accepted({ charges, context: { metered, calendar, pool: createPricingPool(), locationId: stored.locationId } })
+}
+
+function* planOf(input: AmountInput): Generator<undefined, Result<AmountPlan>> {
+  const { counted, generation, pending, request, body, apiVersion } = input
+  const snapshot = snapshotFromCopy(input.pricing)
+  const demand = input.demand === null ? null : yield* demandOf(input.demand, snapshot)
+  if (demand?.ok === false) return demand
+  const pricing = {
+    snapshot,
+    counted: (type, direction, countingStart) => counted.get(accumulatorKey(type, direction, countingStart)) ?? [],
+    generation,
+    tariffPath: tariffListUrl(apiVersion),
+    isPending: direction => pending.includes(direction),
+    ...(demand === null ? {} : { demand: demand.value }),
+  } satisfies AmountPricing
+  return yield* inSteps(planAmount(request, pricing, body.data[0]?.end_time.offsetMinutes ?? 0))
 }
 
 /** Windows per chunk. A window may have thousands of pieces. */
@@ -58,19 +98,8 @@ const windowsPerChunk = 8
  * version, `textSeparator` and the plan in that version follow.
  */
 export function* amountWork(input: AmountInput): PausableWork {
-  const { counted, generation, pending, request, body, apiVersion } = input
-  const planning = planAmount(
-    request,
-    {
-      snapshot: snapshotFromCopy(input.pricing),
-      counted: (type, direction, countingStart) => counted.get(accumulatorKey(type, direction, countingStart)) ?? [],
-      generation,
-      tariffPath: tariffListUrl(apiVersion),
-      isPending: direction => pending.includes(direction),
-    },
-    body.data[0]?.end_time.offsetMinutes ?? 0,
-  )
-  const planned = yield* withPauses(planning)
+  const { apiVersion } = input
+  const planned = yield* planOf(input)
   if (!planned.ok) {
     yield { head: { refusal: planned.refusal } satisfies AmountHead }
     return
