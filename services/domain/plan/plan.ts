@@ -1,0 +1,70 @@
+import type { ChargeTerms } from '../charge/charge.ts'
+import { isSpecialDay, specialDaysOf } from '../tariff/special-days.ts'
+import type { SpecialDay, TariffDirection, TariffType } from '../tariff/tariff.ts'
+
+/** Local days [startDay, endDay) as day numbers of `civil-date.ts`; null is open. */
+export type OpenDays = { readonly startDay: number | null; readonly endDay: number | null }
+
+/** Days that only a calendar knows, as a tariff or charge names them: `Holidays`, `#name`. */
+type SpecialDays = { readonly specialDays: readonly SpecialDay[] }
+
+/** Tariff of a version. Equal keys of a version mean equal prices. */
+export type PlanTariff = SpecialDays & {
+  readonly key: string
+  readonly direction: TariffDirection
+  readonly type: TariffType
+  readonly marketRates: boolean
+}
+
+/** Charge of a version, with the days of its own. Equal keys of a version mean equal charges. */
+export type PlanCharge = SpecialDays & OpenDays & { readonly key: string }
+
+/** List the special days that the windows and the schedule of a charge name, each once. */
+export const specialDaysOfCharge = (charge: ChargeTerms): readonly SpecialDay[] => {
+  const windows = 'windows' in charge ? charge.windows : []
+  const schedule = charge.kind === 'USAGE' ? (charge.schedule ?? []) : []
+  return [...new Set([...windows.flatMap(({ days }) => days.filter(isSpecialDay)), ...specialDaysOf(schedule)])]
+}
+
+/** Prices of a plan from a local day on; null: from ever. A version ends at the start of the next one. */
+export type PlanVersion = {
+  readonly version: number
+  readonly startDay: number | null
+  readonly tariffs: readonly PlanTariff[]
+  readonly charges: readonly PlanCharge[]
+}
+
+/** Local days of a location for which a plan applies. */
+export type PlanAssignment = OpenDays & { readonly id: string }
+
+/** Origin of a tariff or charge that a plan creates at a location. */
+export type DerivedKey = { readonly assignmentId: string; readonly version: number; readonly key: string }
+
+/** Limits of a plan. */
+export const planLimits = {
+  versions: 100,
+  sites: 100_000,
+  assignmentsPerRequest: 1_000,
+  /** One for each direction and type. */
+  tariffs: 4,
+  charges: 200,
+} as const
+
+const latest = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.max(a, b)
+const earliest = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.min(a, b)
+
+/** Return the days that two ranges share; null if there are none. */
+export const sharedDays = (a: OpenDays, b: OpenDays): OpenDays | null => {
+  const startDay = latest(a.startDay, b.startDay)
+  const endDay = earliest(a.endDay, b.endDay)
+  return startDay !== null && endDay !== null && endDay <= startDay ? null : { startDay, endDay }
+}
+
+/** List the versions in the order of their days, each with its days. Two versions never start on the same day. */
+export const versionDays = (versions: readonly PlanVersion[]): readonly (PlanVersion & OpenDays)[] => {
+  const start = ({ startDay }: PlanVersion): number => startDay ?? Number.NEGATIVE_INFINITY
+  const ordered = [...versions].sort((a, b) => (start(a) < start(b) ? -1 : 1))
+  return ordered.map((version, index) => ({ ...version, endDay: ordered[index + 1]?.startDay ?? null }))
+}
