@@ -48,6 +48,7 @@ const withNearestEarlierName = (refusal: Refusal, renames: readonly VersionRenam
 type PartContext = {
   readonly renames?: readonly VersionRename[] | undefined
   readonly references: ReferenceFields['body']
+  readonly keepsUnknown?: boolean
   readonly apiVersion: ApiVersion
 }
 
@@ -59,7 +60,7 @@ function* readPart(
 ): ReferenceResolver<Result<unknown>> {
   const translated = requestFromApiVersion(value, renames, rules.apiVersion)
   if (!translated.ok) return translated
-  const translatedValue = yield* resolveReferences(translated.value, rules.references)
+  const translatedValue = yield* resolveReferences(translated.value, rules.references, rules.keepsUnknown)
   const read = translatedValue.ok
     ? yield* withoutReferences(readShapeInSteps(shape, translatedValue.value, part))
     : translatedValue
@@ -170,7 +171,12 @@ export function* readRequest(operation: Operation, wire: WireRequest): Reference
   const withParameters = takePathParameters(parsed.value, route.parametersInBody ?? {})
   if (!withParameters.ok) return withParameters
   const bodyMembers = parseNumbers(withParameters.value.body, route.numbersAsText ?? [])
-  const bodyRules = { renames: renames.body, references: references.body, apiVersion }
+  const bodyRules = {
+    renames: renames.body,
+    references: references.body,
+    keepsUnknown: references.keepsUnknown === true,
+    apiVersion,
+  }
   const readBody = yield* readPart(body, bodyMembers, bodyInQuery === undefined ? 'body' : 'query', bodyRules)
   if (!readBody.ok) return readBody
   const resolvedParameters = yield* resolveReferences(

@@ -3,6 +3,7 @@ import type { Refusal, RefusalCode } from '../domain/refusal.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import { acceptedMessage } from './answer-field.ts'
 import type { ApiVersion } from './api-version.ts'
+import type { DryRunWire } from './dry-run.ts'
 import type { VersionRename } from './earlier-api-version.ts'
 import type { ReferenceFields } from './reference.ts'
 
@@ -102,6 +103,11 @@ export type Operation<
   readonly anyVersion?: true
   /** The answer is available as text/csv, chosen by the header `Accept`. */
   readonly csv?: true
+  /**
+   * Accepts `dry_run` as a query parameter, and as a member of a body that is an object. The answer then has status 200
+   * and the effects of the change. `Idempotency-Key` is ignored.
+   */
+  readonly dryRun?: true
   /** The query is ignored. */
   readonly anyQuery?: true
   /** Scripts of any web page may read the answer. */
@@ -198,14 +204,28 @@ export type SerializedAnswer =
   | { readonly chunks: AsyncIterable<Uint8Array<ArrayBuffer>> }
 
 /**
- * Result of an operation: the answer in current names, a serialized answer, or a refusal.
+ * Result of an operation: the answer in current names, a serialized answer, the effects of a dry run, or a refusal.
  * `apiVersion`, `context` and `connectToken` replace those of the request.
  */
 export type Outcome<Answer> =
-  | { readonly ok: true; readonly value: Answer; readonly serialized?: never; readonly apiVersion?: ApiVersion }
+  | {
+      readonly ok: true
+      readonly value: Answer
+      readonly serialized?: never
+      readonly dryRun?: never
+      readonly apiVersion?: ApiVersion
+    }
+  | {
+      readonly ok: true
+      readonly dryRun: DryRunWire
+      readonly value?: never
+      readonly serialized?: never
+      readonly apiVersion?: never
+    }
   | {
       readonly ok: true
       readonly serialized: SerializedAnswer
+      readonly dryRun?: never
       readonly isTable?: boolean
       readonly value?: never
       readonly apiVersion?: never

@@ -27,6 +27,8 @@ export type ReferenceFields = {
   readonly id?: readonly ReferenceKind[]
   readonly query?: Readonly<Record<string, readonly ReferenceKind[]>>
   readonly body?: Readonly<Record<string, readonly ReferenceKind[]>>
+  /** An unknown reference in the body stays, and the operation refuses its element. */
+  readonly keepsUnknown?: true
 }
 
 const joinNouns = (nouns: readonly string[], conjunction: 'and' | 'or'): string =>
@@ -84,13 +86,16 @@ const refuseUnknown = (references: FieldReference): Refusal | null => {
   return refused(`${kind}_not_found`, unknownReferenceMessage(references), references.field).refusal
 }
 
-function* resolveAll(references: readonly FieldReference[]): ReferenceResolver<Result<ReadonlyMap<string, string>>> {
+function* resolveAll(
+  references: readonly FieldReference[],
+  keepsUnknown: boolean,
+): ReferenceResolver<Result<ReadonlyMap<string, string>>> {
   const found = (yield references) ?? noReferenceIds
   const ids = new Map<string, string>()
   for (const one of references) {
     const id = resolveReference(one, found, one.field)
     if (!id.ok) return id
-    const refusal = id.value === null ? refuseUnknown(one) : null
+    const refusal = id.value === null && !keepsUnknown ? refuseUnknown(one) : null
     if (refusal !== null) return { ok: false, refusal }
     if (id.value !== null) ids.set(`${one.name} ${one.text}`, id.value)
   }
@@ -103,11 +108,13 @@ const entriesOf = (match: JsonPathMatch): readonly JsonPathMatch[] =>
 
 /**
  * Replace the references in a query or body with the ids of their objects. Returns a value without references
- * unchanged. Refuses `<kind>_not_found` and `reference_ambiguous`, with the field.
+ * unchanged. With `keepsUnknown`, a reference that no object has stays.
+ * Refuses `<kind>_not_found` and `reference_ambiguous`, with the field.
  */
 export function* resolveReferences(
   value: unknown,
   fields: ReferenceFields['body'] = {},
+  keepsUnknown = false,
 ): ReferenceResolver<Result<unknown>> {
   const references: FieldReference[] = []
   for (const [path, kinds] of Object.entries(fields)) {
@@ -118,7 +125,7 @@ export function* resolveReferences(
     }
   }
   if (references.length === 0) return accepted(value)
-  const ids = yield* resolveAll(references)
+  const ids = yield* resolveAll(references, keepsUnknown)
   if (!ids.ok) return ids
   return accepted(
     Object.keys(fields).reduce((changed, path) => {

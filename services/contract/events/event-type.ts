@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { type EventType as EventTypeName, eventFilters, typesOfFilter } from '../../domain/event-types.ts'
 import { idText, instantText, storedMembers } from '../answer-field.ts'
-import { calendarShape } from '../calendars/calendar.ts'
 import { chargeShape } from '../charges/write-charge.ts'
 import { connectTokenRetrieve } from '../connect/connect-session.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
 import { nearestName, quote } from '../message-text.ts'
+import { planSummaryShape } from '../plans/plan.ts'
 import { customerShape } from '../registry/customer.ts'
 import { deviceShape } from '../registry/device.ts'
-import { locationRenames, locationShape } from '../registry/location.ts'
+import { locationShape } from '../registry/location.ts'
 import { scheduleAmount } from '../schedules/schedule-amount.ts'
 import { statementSummaryShape } from '../statements/statement.ts'
 import { tariffDirections } from '../tariffs/tariff-draft.ts'
@@ -59,11 +59,10 @@ const session: EventData = {
 }
 
 const statementSummaryData: EventData = { name: 'StatementSummary', shape: statementSummaryShape }
-const calendar: EventData = { name: 'Calendar', shape: calendarShape }
 
 const objectKinds: readonly { readonly kind: 'customer' | 'location' | 'device'; readonly data: EventData }[] = [
   { kind: 'customer', data: { name: 'Customer', shape: customerShape } },
-  { kind: 'location', data: { name: 'Location', shape: locationShape, renames: locationRenames } },
+  { kind: 'location', data: { name: 'Location', shape: locationShape } },
   { kind: 'device', data: { name: 'Device', shape: deviceShape } },
 ]
 
@@ -76,6 +75,19 @@ const changeEventsOf = ({ kind, data }: (typeof objectKinds)[number]): readonly 
     },
     { type: `${kind}.${verb}.failed`, description: `A request to ${verb} a ${kind} is refused.`, data: failedChange },
   ])
+
+const planData: EventData = { name: 'PlanSummary', shape: planSummaryShape }
+
+const planEvents: readonly EventType[] = [
+  { type: 'plan.create', description: 'A plan is created.', data: planData },
+  {
+    type: 'plan.update',
+    description:
+      'The name, a version or assignments of a plan change, or the service has changed the tariffs and charges of all its locations: then applied equals sites. Each changed location sends location.update and price.update.',
+    data: planData,
+  },
+  { type: 'plan.delete', description: 'A plan is deleted. The data is its last state.', data: planData },
+]
 
 /**
  * All types of events, by resource. The list is closed.
@@ -90,13 +102,7 @@ export const eventTypes: readonly EventType[] = [
       data: { name: 'Charge', shape: chargeShape },
     }),
   ),
-  ...(['create', 'update', 'delete'] as const).map(
-    (verb): EventType => ({
-      type: `calendar.${verb}`,
-      description: `A calendar is ${verb}d. The data is the calendar; after a deletion its last state.`,
-      data: calendar,
-    }),
-  ),
+  ...planEvents,
   {
     type: 'price.update',
     description: 'Prices of a location change in an interval. The event location.update is sent too.',

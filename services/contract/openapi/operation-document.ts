@@ -3,6 +3,7 @@ import { idPrefixes } from '../../domain/identifier.ts'
 import { maxReferenceTextLength, type ReferenceKind } from '../../domain/reference.ts'
 import type { RefusalCode } from '../../domain/refusal.ts'
 import { type ApiVersion, apiVersions } from '../api-version.ts'
+import { dryRunExample, dryRunShape } from '../dry-run.ts'
 import { answerToEarlier, type VersionRename } from '../earlier-api-version.ts'
 import { statusOf } from '../error.ts'
 import { schemaWithoutNullTexts } from '../null-text.ts'
@@ -92,6 +93,8 @@ const idPrefixOf: Readonly<Record<string, string>> = {
   batch: 'bat',
   batch_id: 'bat',
   markets: 'mrs',
+  plans: 'pln',
+  assignments: 'pla',
   schedules: 'sae',
   statements: 'stm',
   events: 'evt',
@@ -104,6 +107,7 @@ const idPrefixOf: Readonly<Record<string, string>> = {
 
 const exampleValues: Readonly<Record<string, string>> = {
   session: 'session-17',
+  versions: '2',
   connect_token: 'cot_0198c0ffee00112233445566778899aa',
   start_time: '2025-09-14T00:00:00Z',
   end_time: '2025-09-15T00:00:00Z',
@@ -267,10 +271,21 @@ const describeAnswer = (operation: Operation, apiVersion: ApiVersion, name: Name
   const content = { 'application/json': { schema, ...optionalMember('example', example) } }
   const csvContent = operation.csv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}
   const ownHeaders = operation.anyVersion === true ? sessionResponseHeaders : responseHeaders
-  return {
-    [operation.status]: { description: operation.summary, headers: ownHeaders, content: { ...content, ...csvContent } },
-  }
+  const described = { description: operation.summary, headers: ownHeaders, content: { ...content, ...csvContent } }
+  if (operation.dryRun !== true) return { [operation.status]: described }
+  const dryRun = name(schemaOf(dryRunShape), 'DryRun')
+  if (operation.status !== 200)
+    return {
+      200: { ...described, description: 'Dry run', content: jsonContent(dryRun, dryRunExample) },
+      [operation.status]: described,
+    }
+  return { 200: { ...described, content: jsonContent({ anyOf: [schema, dryRun] }, example) } }
 }
+
+const jsonContent = (schema: DocumentPart, example: unknown): DocumentPart => ({
+  'application/json': { schema, ...optionalMember('example', example) },
+})
+
 /** Describe one route of an operation as an OpenAPI operation. */
 export const describeOperation = (
   operation: Operation,

@@ -1,4 +1,3 @@
-import * as calendar from '../calendars/calendar.ts'
 import * as charge from '../charges/charge.ts'
 import * as connectBatch from '../connect/connect-batch.ts'
 import * as connectCall from '../connect/connect-call.ts'
@@ -15,6 +14,8 @@ import * as meterBatch from '../metering/meter-batch.ts'
 import * as meterCumulative from '../metering/meter-cumulative.ts'
 import * as meterRecordRead from '../metering/meter-record-read.ts'
 import type { Operation } from '../operation.ts'
+import * as plan from '../plans/plan.ts'
+import * as planAssignment from '../plans/plan-assignment.ts'
 import * as price from '../prices/price.ts'
 import * as priceAudit from '../prices/price-audit.ts'
 import * as account from '../registry/account.ts'
@@ -57,11 +58,6 @@ export const operations: readonly Operation[] = [
   device.deviceRetrieve,
   device.deviceUpdate,
   device.deviceDelete,
-  calendar.calendarCreate,
-  calendar.calendarList,
-  calendar.calendarRetrieve,
-  calendar.calendarUpdate,
-  calendar.calendarDelete,
   tariff.tariffCreate,
   tariff.tariffList,
   tariff.tariffRetrieve,
@@ -72,6 +68,19 @@ export const operations: readonly Operation[] = [
   charge.chargeRetrieve,
   charge.chargeUpdate,
   charge.chargeDelete,
+  plan.planCreate,
+  plan.planList,
+  plan.planRetrieve,
+  plan.planUpdate,
+  plan.planDelete,
+  plan.planVersionCreate,
+  plan.planVersionUpdate,
+  plan.planVersionDelete,
+  planAssignment.planAssign,
+  planAssignment.planAssignmentList,
+  planAssignment.planAssignmentRetrieve,
+  planAssignment.planAssignmentUpdate,
+  planAssignment.planAssignmentDelete,
   price.priceRetrieve,
   priceAudit.priceAuditRetrieve,
   scheduleSlots.scheduleDuration,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { accepted, type Result } from '../../domain/refusal.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffTerms } from '../../domain/tariff/tariff.ts'
-import { fields, identifier, instant, objectIdentifier, oneOf, optional, refuseField, text } from '../field.ts'
+import { fields, identifier, instant, objectIdentifier, oneOf, optional, text } from '../field.ts'
 import { readTariffTermsInSteps, type TariffTermsInput } from './read-tariff-terms.ts'
 import { marketSchedule, scheduleFrame } from './tariff-schedule.ts'
 
@@ -18,12 +18,8 @@ export type TariffInput = {
   readonly terms: TariffTerms
 }
 
-/** Tariff of a request with terms that are not validated. */
-type TariffRequest = Omit<TariffInput, 'terms'> & { readonly terms: TariffTermsInput }
-
-/** Body that creates a tariff. `readTariffDraft` validates the terms. */
-export const tariffCreation = fields({
-  location_id: objectIdentifier('loc'),
+/** Members of a tariff that do not depend on its location. */
+export const tariffMembers = {
   direction: oneOf(...tariffDirections),
   type: oneOf(...tariffTypes),
   market_rates: optional(z.boolean()).describe(
@@ -31,35 +27,49 @@ export const tariffCreation = fields({
   ),
   display_name: optional(text()),
   provider_id: optional(identifier('prv')),
+  schedule: optional(scheduleFrame).describe(
+    'Prices by time. Default with market_rates: the market price at all times.',
+  ),
+} as const
+
+export type TariffMembers = z.output<z.ZodObject<typeof tariffMembers>>
+
+/** Collect the terms of a tariff, which are not validated yet. Refuses `field_required` without prices. */
+export const termsInput = (
+  { direction, type, market_rates: marketRates = false, schedule }: TariffMembers,
+  contract: Pick<TariffTermsInput, 'contractStart' | 'contractEnd'>,
+): Result<TariffTermsInput> => {
+  const prices = schedule ?? (marketRates ? marketSchedule : undefined)
+  return prices === undefined
+    ? refused('field_required', 'schedule is required, unless market_rates is true', 'schedule')
+    : accepted({ direction, type, marketRates, ...contract, schedule: prices })
+}
+
+/** Body that creates a tariff. `readTariffDraft` validates the terms. */
+export const tariffCreation = fields({
+  location_id: objectIdentifier('loc'),
+  ...tariffMembers,
   contract_start_date: optional(instant).describe('Inclusive. Default: open.'),
   contract_end_date: optional(instant).describe('Exclusive. Default: open.'),
   timezone: optional(text()).describe('Optional; must equal the time zone of the location.'),
   connection_type: optional(oneOf('MANUAL')),
-  schedule: optional(scheduleFrame).describe(
-    'Prices by time. Default with market_rates: the market price at all times.',
-  ),
-}).transform((wire, context): TariffRequest => {
-  const schedule = wire.schedule ?? (wire.market_rates === true ? marketSchedule : undefined)
-  if (schedule === undefined)
-    return refuseField(context, 'field_required', 'is required, unless market_rates is true', ['schedule'])
-  return {
+})
+
+/** Validate a tariff, in steps. Refuses invalid terms with the path in the schedule. */
+export function* readTariffDraft(wire: z.output<typeof tariffCreation>): Generator<void, Result<TariffInput>> {
+  const contract = {
+    contractStart: wire.contract_start_date?.at ?? null,
+    contractEnd: wire.contract_end_date?.at ?? null,
+  }
+  const sent = termsInput(wire, contract)
+  if (!sent.ok) return sent
+  const read = yield* readTariffTermsInSteps(sent.value)
+  if (!read.ok) return read
+  return accepted({
     locationId: wire.location_id,
     displayName: wire.display_name ?? null,
     providerId: wire.provider_id ?? null,
     timezone: wire.timezone ?? null,
-    terms: {
-      direction: wire.direction,
-      type: wire.type,
-      marketRates: wire.market_rates ?? false,
-      contractStart: wire.contract_start_date?.at ?? null,
-      contractEnd: wire.contract_end_date?.at ?? null,
-      schedule,
-    },
-  }
-})
-
-/** Validate the terms of a tariff, in steps. Refuses invalid terms with the path in the schedule. */
-export function* readTariffDraft({ terms, ...sent }: TariffRequest): Generator<void, Result<TariffInput>> {
-  const read = yield* readTariffTermsInSteps(terms)
-  return read.ok ? accepted({ ...sent, terms: read.value }) : read
+    terms: read.value,
+  })
 }

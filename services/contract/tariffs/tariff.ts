@@ -3,7 +3,7 @@ import { writeInstant } from '../../domain/instant.ts'
 import type { ScheduleEntry, TariffDirection, TariffType, TariffVersion } from '../../domain/tariff/tariff.ts'
 import { scheduleAt, schedulesOf } from '../../domain/tariff/tariff-version.ts'
 import type { OwnedObject } from '../../domain/tenant.ts'
-import { idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
+import { count, idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import {
   clearable,
@@ -40,6 +40,8 @@ const tariffShape = z.object({
   display_name: orNull(z.string()),
   provider_id: orNull(idText('prv')),
   market_rates: z.boolean(),
+  plan_id: orNull(idText('pln')).describe('Plan that keeps the tariff; null if there is none.'),
+  plan_version: orNull(count).describe('Version of the plan.'),
   contract_start_date: orNull(instantText).describe('Inclusive; null is open.'),
   contract_end_date: orNull(instantText).describe('Exclusive; null is open.'),
   schedule: scheduleShape.describe('The current prices; before the contract its first prices.'),
@@ -68,6 +70,8 @@ export type TariffView = OwnedObject & {
   readonly displayName: string | null
   readonly providerId: string | null
   readonly marketRates: boolean
+  readonly planId: string | null
+  readonly planVersion: number | null
   readonly contractStart: number | null
   readonly contractEnd: number | null
   readonly schedule: readonly ScheduleEntry[]
@@ -101,6 +105,8 @@ export function* tariffToWire(
     display_name: tariff.displayName,
     provider_id: tariff.providerId,
     market_rates: tariff.marketRates,
+    plan_id: tariff.planId,
+    plan_version: tariff.planVersion,
     contract_start_date: instantOrNull(tariff.contractStart),
     contract_end_date: instantOrNull(tariff.contractEnd),
     schedule,
@@ -150,6 +156,8 @@ const example = {
   display_name: 'Day and night',
   provider_id: null,
   market_rates: false,
+  plan_id: null,
+  plan_version: null,
   contract_start_date: '2025-01-01T00:00:00Z',
   contract_end_date: null,
   schedule: [{ ...exampleSchedule, dates: [] }],
@@ -161,6 +169,9 @@ const example = {
 const tag = 'Tariffs'
 const answer = { name: 'Tariff', shape: tariffShape }
 
+/** The earlier API version has no plans. */
+const renamesAt = (path: '' | 'data.') => [{ current: `${path}plan_id` }, { current: `${path}plan_version` }]
+
 export const tariffCreate = defineOperation({
   id: 'tariff_create',
   summary: 'Create a tariff',
@@ -171,6 +182,7 @@ export const tariffCreate = defineOperation({
   routes: routes('POST'),
   references: { body: { location_id: locationOnly } },
   body: tariffCreation,
+  renames: { answer: renamesAt('') },
   answer,
   status: 200,
   idempotent: true,
@@ -212,6 +224,7 @@ export const tariffList = defineOperation({
     direction: oneOf(...tariffDirections).optional(),
     type: oneOf(...tariffTypes).optional(),
   }),
+  renames: { answer: renamesAt('data.') },
   answer: { name: 'TariffList', shape: listEnvelope(tariffShape) },
   status: 200,
   refusals: ['location_not_found', 'cursor_not_found'],
@@ -237,6 +250,7 @@ export const tariffRetrieve = defineOperation({
   description: 'Returns the tariff with its complete schedule.',
   tag,
   ...retrieval(answer, example),
+  renames: { answer: renamesAt('') },
   routes: routes('GET', '/{id}'),
 })
 
@@ -265,10 +279,12 @@ export const tariffUpdate = defineOperation({
       refuseField(context, 'field_required', 'is required with effective_from', ['schedule'])
     }
   }),
+  renames: { body: renamesAt(''), answer: renamesAt('') },
   answer,
   status: 200,
   refusals: [
     'field_immutable',
+    'plan_managed',
     'provider_not_found',
     'tariff_overlap',
     'end_before_start',
@@ -291,6 +307,7 @@ export const tariffDelete = defineOperation({
     'The tariff ends now. Its prices up to now stay in the history of the location. With void=true the tariff is removed from its start, and its records are priced again.',
   tag,
   ...deletion,
+  refusals: ['plan_managed'],
   routes: routes('DELETE', '/{id}'),
   query: parameters({ void: flag.default(false) }),
 })

@@ -97,6 +97,8 @@ const writeAnswer = async (
     const answer = jsonAnswer(trace, bodyOf(outcome.serialized), operation.status)
     return outcome.isTable === true ? { ...answer, mediaType: csvMediaType } : answer
   }
+  if (outcome.dryRun !== undefined)
+    return jsonAnswer(trace, await jsonBody(outcome.dryRun, whole => whole, caller.accountId), 200)
   if (csv !== undefined && wantsCsv)
     return { ...jsonAnswer(trace, csv(outcome.value, trace.apiVersion), operation.status), mediaType: csvMediaType }
   const translate = (whole: unknown) => answerInApiVersion(operation, whole, trace.apiVersion)
@@ -117,9 +119,15 @@ const textOf = async (
   throw new Error(`The answer of ${operation.id} cannot be saved, because it is a stream`)
 }
 
-/** A simulation changes nothing, so its answer is not saved under an Idempotency-Key. */
-const isSimulation = (query: unknown): boolean =>
-  typeof query === 'object' && query !== null && 'non_persistent' in query && query.non_persistent === true
+const hasFlag = (part: unknown, name: string): boolean =>
+  typeof part === 'object' && part !== null && (part as Readonly<Record<string, unknown>>)[name] === true
+
+/** A dry run and a simulation change nothing, so their answers are not saved under an Idempotency-Key. */
+const changesNothing = (
+  { dryRun }: Operation,
+  { query, body }: Pick<RequestOf<Operation>, 'query' | 'body'>,
+): boolean =>
+  hasFlag(query, 'non_persistent') || (dryRun === true && (hasFlag(query, 'dry_run') || hasFlag(body, 'dry_run')))
 
 /** Read the query and body of a request, run its operation and write the answer. A refusal emits an event. */
 export const performOperation = async (
@@ -138,7 +146,7 @@ const readAndPerform = async (requestContext: RequestContext, trace: Trace, port
   if (!claim.ok) return claim
   const read = await readOperationRequest(requestContext, trace, ports, claim.value)
   if (!read.ok) return read
-  if (claim.value !== null && !isSimulation(read.value.query))
+  if (claim.value !== null && !changesNothing(operation, read.value))
     return performOnce(requestContext, trace, ports, read.value, claim.value)
   const outcome = await runOperation(requestContext, trace, read.value)
   if (!outcome.ok) return outcome

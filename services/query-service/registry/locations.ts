@@ -39,7 +39,6 @@ import { type Tenant, type TenantTransaction, withTenant } from '../../platform/
 import { type Change, change, deletion, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
-import { defaultCalendarId } from './country-calendar.ts'
 import {
   changedChoice,
   locationDraft,
@@ -66,15 +65,13 @@ const resolveChoice = async (
   transaction: TenantTransaction,
   choice: LocationInput,
   dependencies: QueryServiceDependencies,
-  at: number,
 ): Promise<Result<ResolvedChoice>> => {
   const resolvedLocation = resolveLocation(choice, dependencies)
   if (!resolvedLocation.ok) return resolvedLocation
   const { marketArea, currencyCode } = resolvedLocation.value
   const source = marketArea === null ? null : await marketOfArea(transaction, marketArea, currencyCode)
-  const calendarId = choice.calendarId === null ? await defaultCalendarId(dependencies, choice.postalAddress, at) : null
   return accepted({
-    draft: locationDraft(choice, resolvedLocation.value, source?.id ?? null, calendarId),
+    draft: locationDraft(choice, resolvedLocation.value, source?.id ?? null),
     hint: hintOf(choice, resolvedLocation.value),
   })
 }
@@ -159,7 +156,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       const choice = changedChoice(before, body)
       const { referenceId, customerId, metadata } = choice
       const resolution = needsResolution(body)
-        ? await resolveChoice(transaction, choice, dependencies, request.at)
+        ? await resolveChoice(transaction, choice, dependencies)
         : accepted({ draft: { ...before, referenceId, customerId, metadata }, hint: null })
       if (!resolution.ok) return resolution
       const { draft, hint } = resolution.value
@@ -177,7 +174,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
 export const locationOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(locationCreate, request =>
     change(dependencies, locationCreate, request, async transaction => {
-      const resolution = await resolveChoice(transaction, request.body, dependencies, request.at)
+      const resolution = await resolveChoice(transaction, request.body, dependencies)
       if (!resolution.ok) return resolution
       const { draft, hint } = resolution.value
       const location = await createLocation(transaction, draft, request.at)

@@ -60,7 +60,7 @@ export const idPathsOf = (operation: DocumentedOperation): readonly IdPath[] => 
       return [{ in: 'query', name, prefix }]
     }
     const isId =
-      parameter.in === 'path' ||
+      (parameter.in === 'path' && name !== 'version') ||
       (name.endsWith('_id') && !name.endsWith('reference_id')) ||
       name === 'session_reference_id'
     if (!isId) return []

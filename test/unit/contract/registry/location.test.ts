@@ -11,7 +11,6 @@ const nothing = {
   currencyCode: null,
   importSourceId: null,
   exportSourceId: null,
-  calendarId: null,
   metadata: {},
 }
 

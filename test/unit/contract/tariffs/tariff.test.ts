@@ -209,6 +209,8 @@ const view: Parameters<typeof tariffToWire>[0] = {
   displayName: null,
   providerId: null,
   marketRates: false,
+  planId: null,
+  planVersion: null,
   contractStart: null,
   contractEnd: null,
   schedule: [

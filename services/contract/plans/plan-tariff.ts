@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import { accepted, type Result } from '../../domain/refusal.ts'
+import type { ScheduleEntry, TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
+import { idText, orNull } from '../answer-field.ts'
+import { fields } from '../field.ts'
+import { readTariffTermsInSteps } from '../tariffs/read-tariff-terms.ts'
+import {
+  type TariffMembers,
+  tariffDirections,
+  tariffMembers,
+  tariffTypes,
+  termsInput,
+} from '../tariffs/tariff-draft.ts'
+import { scheduleShape, scheduleToWire } from '../tariffs/tariff-schedule.ts'
+
+/** Tariff of a plan: prices without a location and without contract dates. */
+export type PlanTariffTerms = {
+  readonly displayName: string | null
+  readonly providerId: string | null
+  readonly direction: TariffDirection
+  readonly type: TariffType
+  readonly marketRates: boolean
+  readonly schedule: readonly ScheduleEntry[]
+}
+
+/** Tariff in the body of a plan. `readPlanTariff` validates the prices. */
+export const planTariffInput = fields(tariffMembers).meta({ component: 'PlanTariffInput' })
+
+/** Tariff of a plan in an answer. */
+export const planTariffShape = z
+  .object({
+    direction: z.enum(tariffDirections),
+    type: z.enum(tariffTypes),
+    market_rates: z.boolean(),
+    display_name: orNull(z.string()),
+    provider_id: orNull(idText('prv')),
+    schedule: scheduleShape,
+  })
+  .meta({ component: 'PlanTariff' })
+
+/** Validate a tariff of a plan, in steps. Refuses what a new tariff refuses. */
+export function* readPlanTariff(input: TariffMembers): Generator<void, Result<PlanTariffTerms>> {
+  const sent = termsInput(input, { contractStart: null, contractEnd: null })
+  if (!sent.ok) return sent
+  const read = yield* readTariffTermsInSteps(sent.value)
+  if (!read.ok) return read
+  const { direction, type, marketRates, schedule } = read.value
+  const { display_name: displayName = null, provider_id: providerId = null } = input
+  return accepted({ direction, type, marketRates, schedule, displayName, providerId })
+}
+
+/** Write a tariff of a plan, in steps. */
+export function* planTariffToWire(tariff: PlanTariffTerms): Generator<void, z.output<typeof planTariffShape>> {
+  const { direction, type, marketRates, displayName, providerId, schedule } = tariff
+  return {
+    direction,
+    type,
+    market_rates: marketRates,
+    display_name: displayName,
+    provider_id: providerId,
+    schedule: yield* scheduleToWire(schedule, true),
+  }
+}
