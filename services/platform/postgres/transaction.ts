@@ -33,7 +33,6 @@ const refusals: Readonly<Record<string, Refusal>> = {
     'No market source has this id.',
     'market_sources.export',
   ),
-  locations_calendar_fkey: constraintRefusal('calendar_not_found', 'No calendar has this id.', 'calendar_id'),
   tariffs_location_fkey: constraintRefusal('location_not_found', 'No location has this id.', 'location_id'),
   tariffs_provider_fkey: constraintRefusal('provider_not_found', 'No provider has this id.', 'provider_id'),
   tariffs_overlap: constraintRefusal(
@@ -44,6 +43,12 @@ const refusals: Readonly<Record<string, Refusal>> = {
   statements_overlap: constraintRefusal(
     'statement_overlap',
     'Another FINAL statement of this location has days of this statement.',
+  ),
+  plan_tariffs_provider_fkey: constraintRefusal('provider_not_found', 'No provider has this id.', 'tariffs'),
+  plan_versions_start_key: constraintRefusal(
+    'version_exists',
+    'The plan has a version that starts on this day: change that version, or choose another day.',
+    'from',
   ),
 }
 
@@ -78,10 +83,24 @@ export const withTenant = <T>(
  * refuses it, or if it throws. The event, recost request and audit entry of the change are written in the same
  * transaction.
  */
-export const changeTenant = async <T>(
+export const changeTenant = <T>(
   database: Database,
   tenant: Tenant,
   change: (transaction: TenantTransaction) => Promise<Result<T>>,
+): Promise<Result<T>> => runChange(database, tenant, change, result => result.ok)
+
+/** Run a change in one transaction of a tenant and undo it. Returns what the change returns, or its refusal. */
+export const rehearseTenant = <T>(
+  database: Database,
+  tenant: Tenant,
+  change: (transaction: TenantTransaction) => Promise<Result<T>>,
+): Promise<Result<T>> => runChange(database, tenant, change, () => false)
+
+const runChange = async <T>(
+  database: Database,
+  tenant: Tenant,
+  change: (transaction: TenantTransaction) => Promise<Result<T>>,
+  mustCommit: (result: Result<T>) => boolean,
 ): Promise<Result<T>> => {
   try {
     return await inTransaction(
@@ -89,7 +108,7 @@ export const changeTenant = async <T>(
       'tenant',
       tenantSettings(tenant),
       query => change({ ...tenant, query }),
-      result => result.ok,
+      mustCommit,
     )
   } catch (error) {
     const refusal = refusals[brokenConstraint(error) ?? '']

@@ -1,3 +1,5 @@
+import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
+import type { OpenInterval } from '../../../domain/tariff/tariff-change.ts'
 import type { ClickHouse } from '../clickhouse.ts'
 import { idLiteral, instantLiteral, listLiteral, wholeLiteral } from '../encoding/literals.ts'
 import { meterCost, type QueryInterval, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
@@ -41,6 +43,33 @@ export const rowsByMonth = async (
     rows: Number(rows),
     lengthMs: Number(lengthMs),
   }))
+}
+
+/** Length of a record at most, with a margin for the days of the key. */
+const maxRowDays = 367
+
+/** Count the rows of locations in a tariff direction that share time with an interval. A null bound is open. */
+export const countRowsWithin = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  locationIds: readonly string[],
+  direction: TariffDirection,
+  { from, to }: OpenInterval,
+): Promise<number> => {
+  if (locationIds.length === 0) return 0
+  const bounds = [
+    `location_id IN ${listLiteral(locationIds.map(idLiteral))}`,
+    `tariff_direction = '${direction}'`,
+    ...(from === null
+      ? []
+      : [
+          `start_time >= ${instantLiteral(from)} - INTERVAL ${maxRowDays} DAY`,
+          `(end_time > ${instantLiteral(from)} OR start_time = ${instantLiteral(from)})`,
+        ]),
+    ...(to === null ? [] : [`start_time < ${instantLiteral(to)}`]),
+  ]
+  const [row] = await db.rows(`SELECT count() ${meterCost(tenant, bounds.join(' AND '))} ${readSettings}`, tenant)
+  return Number(row?.[0] ?? 0)
 }
 
 /** Number of rows of a location that are longer than two days, and their total length in ms. */

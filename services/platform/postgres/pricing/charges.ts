@@ -7,9 +7,9 @@ import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { hasRow, readFirst } from '../database.ts'
 import { allOf, isActive, mapPage, matching, ownedBy, type Page, type Paging, readBoundedPage } from '../page.ts'
+import { refuseManaged } from '../plans/plan-terms.ts'
 import { findActiveDevices } from '../registry/devices.ts'
 import type { TenantTransaction } from '../transaction.ts'
-import { holdCalendarOfLocation } from './calendars.ts'
 import { type ChargeRow, chargeColumns, chargeFromRow, chargeTermsToRow, type StoredCharge } from './charge-row.ts'
 import { readTariffRows } from './tariff-row.ts'
 
@@ -43,8 +43,7 @@ export const createCharge = async (
     return refused('location_not_found', 'No location has this id.', 'location_id')
   const missing = await findMissingDevice(transaction, terms)
   if (missing !== null) return missing
-  const calendar = await holdCalendarOfLocation(transaction, locationId)
-  const dayRefusal = await runInTimeSlices(validateChargeDays(terms, calendar), accountId)
+  const dayRefusal = await runInTimeSlices(validateChargeDays(terms, null), accountId)
   if (dayRefusal !== null) return { ok: false, refusal: dayRefusal }
   const row = await runInTimeSlices(chargeTermsToRow(terms), accountId)
   const excess = await findExcess(transaction, locationId, row.schedule)
@@ -63,7 +62,10 @@ const lockLocation = (transaction: TenantTransaction, id: string): Promise<boole
     select 1 from locations where ${ownedBy(transaction)} and id = ${id} and ${isActive} for no key update`)
 
 /** Refuse the first device of a charge that does not exist. */
-const findMissingDevice = async (transaction: TenantTransaction, terms: ChargeTerms): Promise<Result<never> | null> => {
+export const findMissingDevice = async (
+  transaction: TenantTransaction,
+  terms: ChargeTerms,
+): Promise<Result<never> | null> => {
   const ids = ('deviceIds' in terms ? terms.deviceIds : null) ?? []
   if (ids.length === 0) return null
   const found = await findActiveDevices(transaction, ids)
@@ -108,12 +110,14 @@ const findCharge = async (
 export const lockCharge = (transaction: TenantTransaction, id: string): Promise<StoredCharge | null> =>
   findCharge(transaction, id, sql`for update`)
 
-/** Change a charge from `lockCharge` of the same transaction. Refuses `end_before_start`. */
+/** Change a charge from `lockCharge` of the same transaction. Refuses `plan_managed` and `end_before_start`. */
 export const updateCharge = async (
   transaction: TenantTransaction,
   before: StoredCharge,
   patch: ChargePatch,
 ): Promise<Result<StoredCharge>> => {
+  const managed = refuseManaged(before.planId, 'charge')
+  if (managed !== null) return managed
   const terms = { ...before.terms, ...patch }
   const refusal = validateCharge(terms)
   if (refusal !== null) return { ok: false, refusal }
@@ -123,16 +127,19 @@ export const updateCharge = async (
   return accepted({ ...before, terms })
 }
 
-/** Delete a charge: it never was. Returns its last state. Refuses `not_found`. */
+/** Delete a charge: it never was. Returns its last state. Refuses `not_found` and `plan_managed`. */
 export const deleteCharge = async (
   transaction: TenantTransaction,
   id: string,
   at: number,
 ): Promise<Result<StoredCharge>> => {
-  const row = await readFirst(transaction.query)<ChargeRow>(sql`
-    update charges set deleted_at = ${toTimestamp(at)}
-    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${chargeColumns}`)
-  return row === null ? notFound : accepted(await runInTimeSlices(chargeFromRow(row), transaction.accountId))
+  const before = await lockCharge(transaction, id)
+  if (before === null) return notFound
+  const managed = refuseManaged(before.planId, 'charge')
+  if (managed !== null) return managed
+  await transaction.query(sql`
+    update charges set deleted_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`)
+  return accepted(before)
 }
 
 /** Return the charges of locations, by location, each in the order of their creation. */

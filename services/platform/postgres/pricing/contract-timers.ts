@@ -8,6 +8,8 @@ export type ContractTimer = Tenant & {
   readonly locationId: string
   readonly type: 'tariff.expiring' | 'tariff.expired'
   readonly dueAt: number
+  /** The next version of a plan follows without a gap, so the end is no news. */
+  readonly continues: boolean
 }
 
 /**
@@ -33,6 +35,12 @@ export const takeContractTimers = async (
     where t.account_id = due.account_id and t.live_mode = due.live_mode and t.tariff_id = due.tariff_id
       and t.type = due.type
     returning t.account_id as "accountId", t.live_mode as "liveMode", t.tariff_id as "tariffId",
-      t.location_id as "locationId", t.type, t.due_at as "dueAt"`)
+      t.location_id as "locationId", t.type, t.due_at as "dueAt", exists (
+        select from tariffs ended join tariffs next on next.location_id = ended.location_id
+          and next.account_id = ended.account_id and next.live_mode = ended.live_mode
+          and next.direction = ended.direction and next.type = ended.type
+          and next.plan_assignment_id = ended.plan_assignment_id and next.contract_start = ended.contract_end
+        where ended.account_id = t.account_id and ended.live_mode = t.live_mode and ended.id = t.tariff_id
+          and next.closed_at is null and next.voided_at is null) as continues`)
   return rows.toSorted((a, b) => a.dueAt - b.dueAt)
 }

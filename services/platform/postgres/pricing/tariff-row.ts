@@ -17,12 +17,15 @@ export type StoredTariff = Tariff &
     readonly displayName: string | null
     readonly providerId: string | null
     readonly libraryTariffId: string | null
+    /** Plan that keeps the tariff, and its version; null if there is none. */
+    readonly planId: string | null
+    readonly planVersion: number | null
     readonly createdAt: number
   }
 
 export type TariffDraft = Omit<
   StoredTariff,
-  'id' | 'accountId' | 'liveMode' | 'timezone' | 'closedAt' | 'createdAt' | 'versions'
+  'id' | 'accountId' | 'liveMode' | 'timezone' | 'closedAt' | 'planId' | 'planVersion' | 'createdAt' | 'versions'
 >
 
 export type TariffRow = Omit<StoredTariff, 'schedule' | 'versions'> & {
@@ -33,7 +36,8 @@ export type TariffRow = Omit<StoredTariff, 'schedule' | 'versions'> & {
 export const tariffColumns = sql`
   id, account_id as "accountId", live_mode as "liveMode", location_id as "locationId", direction, type,
   connection_type as "connectionType", status, display_name as "displayName", provider_id as "providerId",
-  library_tariff_id as "libraryTariffId", market_rates as "marketRates", contract_start as "contractStart",
+  library_tariff_id as "libraryTariffId", plan_id as "planId", plan_version as "planVersion",
+  market_rates as "marketRates", contract_start as "contractStart",
   contract_end as "contractEnd", closed_at as "closedAt",
   terms::text as terms, versions::text as versions, time_created as "createdAt",
   (select l.timezone from locations l

@@ -1,9 +1,9 @@
 import sql, { raw } from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
-import { specialDaysOf } from '../../../domain/tariff/special-days.ts'
 import type { TariffDirection, TariffType, TariffVersion } from '../../../domain/tariff/tariff.ts'
 import { changedInterval, type OpenInterval, overlappingTariff } from '../../../domain/tariff/tariff-change.ts'
 import { withVersion } from '../../../domain/tariff/tariff-version.ts'
+import { validateSpecialDaysInSteps } from '../../../domain/tariff/validate-coverage.ts'
 import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
@@ -11,9 +11,8 @@ import { readFirst } from '../database.ts'
 import { writeEvents } from '../events/events.ts'
 import { newRecostRequest, type OutboxMessage, writeRecostRequests } from '../events/outbox.ts'
 import { allOf, type Listing, mapPage, matching, ownedBy, type Page, type Paging, readBoundedPage } from '../page.ts'
+import { refuseManaged } from '../plans/plan-terms.ts'
 import type { TenantTransaction } from '../transaction.ts'
-import { holdCalendarOfLocation } from './calendars.ts'
-import { refuseSpecialDays, specialDaysOfTariff } from './location-calendar.ts'
 import { priceEvent } from './price-events.ts'
 import {
   readTariffRows,
@@ -65,7 +64,7 @@ export const createTariff = async (
     const currency = draft.direction === 'EXPORT' ? location.exportCurrency : location.importCurrency
     if (currency !== location.currencyCode) return marketCurrencyRefusal(location.currencyCode, currency)
   }
-  const dayRefusal = await refuseUnknownDays(transaction, draft.locationId, draft.schedule)
+  const dayRefusal = await refuseSpecialDays(transaction, draft.schedule)
   if (dayRefusal !== null) return dayRefusal
   const tariff: StoredTariff = {
     ...draft,
@@ -74,6 +73,8 @@ export const createTariff = async (
     liveMode,
     timezone: location.timezone,
     closedAt: null,
+    planId: null,
+    planVersion: null,
     createdAt: at,
   }
   const others = await tariffsOf(transaction, draft.locationId)
@@ -83,12 +84,11 @@ export const createTariff = async (
   await query(sql`
     insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, display_name,
       provider_id,
-      library_tariff_id, market_rates, contract_start, contract_end, terms, special_days, time_created)
+      library_tariff_id, market_rates, contract_start, contract_end, terms, time_created)
     values (${accountId}, ${liveMode}, ${tariff.id}, ${draft.locationId}, ${draft.direction}, ${draft.type},
       ${draft.connectionType},
       ${draft.status}, ${draft.displayName}, ${draft.providerId}, ${draft.libraryTariffId}, ${draft.marketRates},
-      ${toTimestampOrNull(draft.contractStart)}, ${toTimestampOrNull(draft.contractEnd)}, ${terms},
-      ${specialDaysOfTariff(tariff)}, ${toTimestamp(at)})
+      ${toTimestampOrNull(draft.contractStart)}, ${toTimestampOrNull(draft.contractEnd)}, ${terms}, ${toTimestamp(at)})
   `)
   return accepted({
     tariff,
@@ -96,15 +96,13 @@ export const createTariff = async (
   })
 }
 
-/** Refuse a schedule with special days that the calendar of a locked location does not have. */
-const refuseUnknownDays = async (
-  transaction: TenantTransaction,
-  locationId: string,
+/** Refuse a schedule whose special days the calendar of the location does not have. */
+const refuseSpecialDays = async (
+  { accountId }: TenantTransaction,
   schedule: StoredTariff['schedule'],
 ): Promise<Result<never> | null> => {
-  if (specialDaysOf(schedule).length === 0) return null
-  const refusal = await refuseSpecialDays(transaction, schedule, await holdCalendarOfLocation(transaction, locationId))
-  return refusal === null ? null : { ok: false, refusal }
+  const refusal = await runInTimeSlices(validateSpecialDaysInSteps(schedule, null), accountId)
+  return refusal === undefined ? null : { ok: false, refusal }
 }
 
 const marketCurrencyRefusal = (wanted: string, currency: string | null) =>
@@ -126,7 +124,7 @@ const overlapRefusal = (otherId: string, field: 'contract_start_date' | 'contrac
 /**
  * Change a tariff. A new contract end must not overlap another tariff; it requests recosts from the earlier of the old
  * and the new end on. A new version requests recosts from its start on.
- * Refuses `not_found`, `tariff_overlap`, `end_before_start`, `schedule_invalid` (too many or too large versions); the
+ * Refuses `not_found`, `plan_managed`, `tariff_overlap`, `end_before_start`, `schedule_invalid` (too many or too large versions); the
  * constraint refuses an unknown provider.
  * Source: docs/rules/tariffs.md #operations, #price-versions.
  */
@@ -139,9 +137,10 @@ export const updateTariff = async (
   const found = await lockTariff(transaction, id)
   if (found === null) return notFound
   const { before, others } = found
+  const managed = refuseManaged(before.planId, 'tariff')
+  if (managed !== null) return managed
   const { version, ...members } = patch
-  const dayRefusal =
-    version === undefined ? null : await refuseUnknownDays(transaction, before.locationId, version.schedule)
+  const dayRefusal = version === undefined ? null : await refuseSpecialDays(transaction, version.schedule)
   if (dayRefusal !== null) return dayRefusal
   const patched = { ...before, ...members }
   const tariff = version === undefined ? patched : withVersion(patched, version)
@@ -173,8 +172,7 @@ const writePatch = async (transaction: TenantTransaction, tariff: StoredTariff, 
   const terms = await runInTimeSlices(termsToText(tariff.schedule), transaction.accountId)
   await transaction.query(sql`
     update tariffs set display_name = ${tariff.displayName}, provider_id = ${tariff.providerId},
-      contract_end = ${toTimestampOrNull(tariff.contractEnd)}, terms = ${terms}, versions = ${versions},
-      special_days = ${specialDaysOfTariff(tariff)}
+      contract_end = ${toTimestampOrNull(tariff.contractEnd)}, terms = ${terms}, versions = ${versions}
     where ${ownedBy(transaction)} and id = ${tariff.id}`)
 }
 
@@ -187,6 +185,8 @@ const removeTariff = async (
   const found = await lockTariff(transaction, id)
   if (found === null) return notFound
   const { before, others } = found
+  const managed = refuseManaged(before.planId, 'tariff')
+  if (managed !== null) return managed
   await transaction.query(
     sql`update tariffs set ${raw(how)} = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`,
   )
@@ -196,13 +196,14 @@ const removeTariff = async (
 
 /**
  * End a tariff at `at` (ms). The tariff is hidden, and costs until now stay. Returns its last state.
- * Refuses `not_found`.
+ * Refuses `not_found` and `plan_managed`.
  */
 export const endTariff = (transaction: TenantTransaction, id: string, at: number): Promise<Result<TariffChange>> =>
   removeTariff(transaction, id, 'closed_at', at)
 
 /**
- * Void a tariff: all costs with its prices are recalculated without it. Returns its last state. Refuses `not_found`.
+ * Void a tariff: all costs with its prices are recalculated without it. Returns its last state. Refuses `not_found`
+ * and `plan_managed`.
  */
 export const voidTariff = (transaction: TenantTransaction, id: string, at: number): Promise<Result<TariffChange>> =>
   removeTariff(transaction, id, 'voided_at', at)

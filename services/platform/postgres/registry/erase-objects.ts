@@ -29,10 +29,11 @@ export const findObjectsToErase = async (
   const locationIds = await idsOf('locations', sql`id = ${objectId} or customer_id = ${objectId}`)
   const deviceIds = await idsOf('devices', sql`id = ${objectId}`)
   if (!isAccount && customerIds.length + locationIds.length + deviceIds.length === 0) return null
-  const ofLocations = (table: 'tariffs' | 'charges' | 'statements'): Sql =>
+  const ofLocations = (table: 'tariffs' | 'charges' | 'statements' | 'plan_assignments'): Sql =>
     sql`select id from ${raw(table)} where ${ownedBy(tenant)} and location_id = any(${locationIds})`
   const owned = await query<{ id: string }>(sql`
-    ${ofLocations('tariffs')} union all ${ofLocations('charges')} union all ${ofLocations('statements')} order by id`)
+    ${ofLocations('tariffs')} union all ${ofLocations('charges')} union all ${ofLocations('statements')}
+    union all ${ofLocations('plan_assignments')} order by id`)
   const otherIds = [...customerIds, ...owned.rows.map(({ id }) => id)]
   return { objectId, locationIds, deviceIds, otherIds, receiptsBefore: isAccount ? at : null }
 }
@@ -72,36 +73,36 @@ export const eraseObjects = async (
   // First, while the rows still have the own references of the objects.
   await eraseTraces(transaction, tenant, objects)
   const { query } = transaction
-  const { locationIds, deviceIds, otherIds, receiptsBefore } = objects
+  const { locationIds, deviceIds, otherIds } = objects
   const owned = ownedBy(tenant)
   await query(sql`
     update locations set reference_id = null, customer_id = null, postal_address = null, latitude = null,
-      longitude = null, calendar_id = null, metadata = '{}',
+      longitude = null, metadata = '{}',
       deleted_at = coalesce(deleted_at, ${toTimestamp(at)}), pricing_revision = pricing_revision + 1
     where ${owned} and id = any(${locationIds})`)
+  await query(sql`delete from plan_assignments where ${owned} and location_id = any(${locationIds})`)
   await query(sql`delete from tariffs where ${owned} and location_id = any(${locationIds})`)
   await query(sql`delete from charges where ${owned} and location_id = any(${locationIds})`)
   await eraseChargedDevices(transaction, owned, deviceIds)
   await eraseStatements(transaction, tenant, objects)
   await query(sql`delete from devices where ${owned} and id = any(${deviceIds})`)
   await query(sql`delete from customers where ${owned} and id = any(${otherIds})`)
-  if (receiptsBefore !== null)
-    await query(sql`delete from calendars where ${owned} and time_created <= ${toTimestamp(receiptsBefore)}`)
 }
 
-/** Remove devices from the charges that name them. A charge without a device left counts no records. */
+/** Remove devices from the charges and plans that name them. A charge without a device left counts no records. */
 const eraseChargedDevices = async (
   { query }: OperatorTransaction,
   owned: Sql,
   deviceIds: readonly string[],
 ): Promise<void> => {
   if (deviceIds.length === 0) return
-  await query(sql`
-    update charges set terms = jsonb_set(terms, '{deviceIds}', (
-      select coalesce(jsonb_agg(d.id order by d.place), '[]')
-      from jsonb_array_elements_text(terms -> 'deviceIds') with ordinality as d(id, place)
-      where d.id <> all(${deviceIds})))
-    where ${owned} and jsonb_typeof(terms -> 'deviceIds') = 'array' and terms -> 'deviceIds' ?| ${deviceIds}`)
+  for (const table of ['charges', 'plan_charges'])
+    await query(sql`
+      update ${raw(table)} set terms = jsonb_set(terms, '{deviceIds}', (
+        select coalesce(jsonb_agg(d.id order by d.place), '[]')
+        from jsonb_array_elements_text(terms -> 'deviceIds') with ordinality as d(id, place)
+        where d.id <> all(${deviceIds})))
+      where ${owned} and jsonb_typeof(terms -> 'deviceIds') = 'array' and terms -> 'deviceIds' ?| ${deviceIds}`)
 }
 
 /** Delete the rest of erased locations. Call when no message in a partition can name them any more. */
@@ -171,7 +172,7 @@ export const eraseTraces = async (
   await query(sql`
     update audit_log set detail = '{}'
     where ${traces.owned} and detail <> '{}' and (object_id = any(${ids}) and action not like '%.erase'
-      or action like 'charge.%' and ${traces.names('detail', deviceIds)})`)
+      or action similar to '(charge|plan).%' and ${traces.names('detail', deviceIds)})`)
 }
 
 const referencesOf = async (

@@ -1,13 +1,12 @@
 import sql, { type Sql } from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
-import { instantsOfDays } from '../../time-zone.ts'
 import { toTimestamp } from '../column.ts'
 import { hasRow } from '../database.ts'
 import { newRecostRequest, type OutboxMessage, writeRecostRequests } from '../events/outbox.ts'
 import { allOf, isActive, mapPage, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
-import { changeLocationCalendar } from '../pricing/location-calendar.ts'
-import { writeCalendarPriceUpdates, writePriceUpdates } from '../pricing/price-events.ts'
+import { wakePlansOfLocation } from '../plans/plan-turns.ts'
+import { writePriceUpdates } from '../pricing/price-events.ts'
 import type { LocationKey } from '../pricing/pricing-input.ts'
 import type { OperatorTransaction, TenantTransaction } from '../transaction.ts'
 import {
@@ -27,7 +26,7 @@ const notFound = refused('not_found', 'No location has this id.')
 
 /**
  * Create a location at `at` (ms).
- * Refuses `customer_not_found`, `market_source_not_found`, `calendar_not_found` and `currency_mismatch`; the constraint refuses a duplicate
+ * Refuses `customer_not_found`, `market_source_not_found` and `currency_mismatch`; the constraint refuses a duplicate
  * reference_id.
  */
 export const createLocation = async (
@@ -79,10 +78,9 @@ export const lockLocations = async (
 
 /**
  * Write a location; `before` comes from `lockLocation` in the same transaction. A new zone, currency or market source
- * raises the pricing revision and requests recosts over all time; a new calendar those of its changed days.
- * Refuses `currency_in_use` if tariffs exist or existed (the caller checks records), `customer_not_found`,
- * `market_source_not_found`, `calendar_not_found`, `currency_mismatch`, and a calendar that does not fit the tariffs; the
- * constraint refuses a duplicate reference_id.
+ * raises the pricing revision and requests recosts over all time; plans are applied again.
+ * Refuses `currency_in_use` if tariffs exist or existed or a plan is assigned (the caller checks records), `customer_not_found`,
+ * `market_source_not_found`, `currency_mismatch`; the constraint refuses a duplicate reference_id.
  */
 export const updateLocation = async (
   transaction: TenantTransaction,
@@ -94,21 +92,18 @@ export const updateLocation = async (
   const { id } = before
   if (draft.currencyCode !== before.currencyCode && (await hasTariffs(transaction, id))) return currencyInUse
   const isRepriced = pricingMembers.some(member => draft[member] !== before[member])
-  const calendars = { before: before.calendarId, after: draft.calendarId }
-  const calendar = await changeLocationCalendar(transaction, id, calendars)
-  if (!calendar.ok) return calendar
-  const days = isRepriced || calendar.value === null ? null : instantsOfDays(draft.timezone, calendar.value)
-  const revision = before.pricingRevision + (isRepriced || days !== null ? 1 : 0)
+  const revision = before.pricingRevision + (isRepriced ? 1 : 0)
   await query(sql`
     update locations set (${draftColumns}, pricing_revision) = (${draftValues(draft)}, ${revision})
     where ${ownedBy(transaction)} and id = ${id}`)
   const checked = await checkReferences(transaction, draft)
   if (!checked.ok) return checked
-  if (isRepriced) await writePriceUpdates(transaction, before, draft, at)
-  if (calendar.value !== null) await writeCalendarPriceUpdates(transaction, id, calendar.value.tariffs, days, at)
-  const interval = days ?? { from: null, to: null }
-  const recostRequest = newRecostRequest({ accountId, liveMode, locations: [id], revision, ...interval })
-  const [message = null] = isRepriced || days !== null ? await writeRecostRequests(query, [recostRequest], at) : []
+  if (isRepriced) {
+    await writePriceUpdates(transaction, before, draft, at)
+    await wakePlansOfLocation(transaction, id, at)
+  }
+  const recostRequest = newRecostRequest({ accountId, liveMode, locations: [id], revision, from: null, to: null })
+  const [message = null] = isRepriced ? await writeRecostRequests(query, [recostRequest], at) : []
   return accepted({ location: { ...before, ...draft, pricingRevision: revision }, recostRequest: message })
 }
 
@@ -122,30 +117,22 @@ const currencyInUse = refused(
 
 const hasTariffs = (transaction: TenantTransaction, id: string): Promise<boolean> =>
   hasRow(transaction.query)(sql`
-    select 1 from tariffs where ${ownedBy(transaction)} and location_id = ${id} and voided_at is null limit 1`)
-
-type FoundReferences = {
-  readonly customer: boolean
-  readonly import: string | null
-  readonly export: string | null
-  readonly calendar: boolean
-}
+    select 1 from tariffs where ${ownedBy(transaction)} and location_id = ${id} and voided_at is null
+    union all
+    select 1 from plan_assignments where ${ownedBy(transaction)} and location_id = ${id} and ${isActive} limit 1`)
 
 /** Validate references after the write, because its foreign keys have waited for concurrent deletions. */
 const checkReferences = async (transaction: TenantTransaction, draft: LocationDraft): Promise<Result<null>> => {
-  const { customerId, importSourceId, exportSourceId, calendarId } = draft
-  if ([customerId, importSourceId, exportSourceId, calendarId].every(id => id === null)) return accepted(null)
-  const { rows } = await transaction.query<FoundReferences>(sql`
+  const { customerId, importSourceId, exportSourceId } = draft
+  if (customerId === null && importSourceId === null && exportSourceId === null) return accepted(null)
+  const { rows } = await transaction.query<{ customer: boolean; import: string | null; export: string | null }>(sql`
     select exists (select 1 from customers where ${ownedBy(transaction)} and id = ${customerId} and ${isActive})
       as customer,
       (select currency_code from market_sources where id = ${importSourceId} and ${isActive}) as import,
-      (select currency_code from market_sources where id = ${exportSourceId} and ${isActive}) as export,
-      exists (select 1 from calendars where id = ${calendarId} and ${isActive}) as calendar`)
+      (select currency_code from market_sources where id = ${exportSourceId} and ${isActive}) as export`)
   const found = rows[0]
   if (customerId !== null && found?.customer !== true)
     return refused('customer_not_found', 'No customer has this id.', 'customer_id')
-  if (calendarId !== null && found?.calendar !== true)
-    return refused('calendar_not_found', 'No calendar has this id.', 'calendar_id')
   for (const [sourceId, currency, direction] of [
     [importSourceId, found?.import, 'import'],
     [exportSourceId, found?.export, 'export'],
@@ -225,5 +212,7 @@ export const deleteLocationsOf = async (
     where ${owned} and location_id = any(${ids}) and closed_at is null and voided_at is null`)
   await query(sql`update charges set deleted_at = ${toTimestamp(at)}
     where ${owned} and location_id = any(${ids}) and deleted_at is null`)
+  await query(sql`update plan_assignments set deleted_at = ${toTimestamp(at)}
+    where ${owned} and location_id = any(${ids}) and ${isActive}`)
   return rows.map(locationFromRow)
 }

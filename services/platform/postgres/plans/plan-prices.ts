@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto'
+import sql from 'sql-template-tag'
+import type { ChargeTerms } from '../../../domain/charge/charge.ts'
+import { specialDaysOfCharge } from '../../../domain/plan/plan.ts'
+import { type Result, refused } from '../../../domain/refusal.ts'
+import { specialDaysOf } from '../../../domain/tariff/special-days.ts'
+import type { ScheduleEntry, SpecialDay, TariffDirection, TariffType } from '../../../domain/tariff/tariff.ts'
+import { runInTimeSlices } from '../../concurrency/time-slices.ts'
+import { readFirst } from '../database.ts'
+import { ownedBy } from '../page.ts'
+import { type ChargeRow, chargeTermsFromRow, chargeTermsToRow } from '../pricing/charge-row.ts'
+import { findMissingDevice } from '../pricing/charges.ts'
+import { scheduleFromText, termsToText } from '../pricing/tariff-row.ts'
+import type { TenantTransaction } from '../transaction.ts'
+
+/** Tariff of a version. */
+export type PlanTariffTerms = {
+  readonly direction: TariffDirection
+  readonly type: TariffType
+  readonly displayName: string | null
+  readonly providerId: string | null
+  readonly marketRates: boolean
+  readonly schedule: readonly ScheduleEntry[]
+}
+
+/** Tariffs and charges of a version. */
+export type PlanPrices = { readonly tariffs: readonly PlanTariffTerms[]; readonly charges: readonly ChargeTerms[] }
+
+/** Characters of all tariffs and charges of a plan at most. */
+const maxLength = 4 * 1024 * 1024
+
+/** Key of a content. Equal contents in one list get different keys. */
+const keyOf = (content: string, known: ReadonlySet<string>): string => {
+  const hash = createHash('sha256').update(content).digest('hex').slice(0, 24)
+  for (let copy = 1; ; copy += 1) {
+    const key = copy === 1 ? hash : `${hash}-${copy}`
+    if (!known.has(key)) return key
+  }
+}
+
+type TariffRow = Omit<PlanTariffTerms, 'schedule'> & {
+  readonly key: string
+  readonly specialDays: readonly SpecialDay[]
+  readonly terms: string
+}
+
+function* tariffRows(tariffs: readonly PlanTariffTerms[]): Generator<void, readonly TariffRow[]> {
+  const rows: TariffRow[] = []
+  const keys = new Set<string>()
+  for (const { schedule, ...members } of tariffs) {
+    const terms = yield* termsToText(schedule)
+    const key = keyOf(JSON.stringify(members) + terms, keys)
+    keys.add(key)
+    rows.push({ ...members, key, terms, specialDays: specialDaysOf(schedule) })
+  }
+  return rows
+}
+
+type PlanChargeRow = Pick<ChargeRow, 'terms' | 'schedule'> &
+  Pick<ChargeTerms, 'startDay' | 'endDay'> & { readonly key: string; readonly specialDays: readonly SpecialDay[] }
+
+function* chargeRows(charges: readonly ChargeTerms[]): Generator<void, readonly PlanChargeRow[]> {
+  const rows: PlanChargeRow[] = []
+  const keys = new Set<string>()
+  for (const charge of charges) {
+    const { terms, schedule } = yield* chargeTermsToRow(charge)
+    const key = keyOf(`${terms}${schedule}`, keys)
+    keys.add(key)
+    const { startDay, endDay } = charge
+    rows.push({ key, terms, schedule, startDay, endDay, specialDays: specialDaysOfCharge(charge) })
+  }
+  return rows
+}
+
+/** Version of a plan, by its number. */
+export type VersionKey = { readonly planId: string; readonly version: number }
+
+/** Replace the tariffs of a version. The constraint refuses an unknown provider. */
+export const writePlanTariffs = async (
+  transaction: TenantTransaction,
+  { planId, version }: VersionKey,
+  tariffs: readonly PlanTariffTerms[],
+): Promise<void> => {
+  const { accountId, liveMode, query } = transaction
+  await query(sql`
+    delete from plan_tariffs where ${ownedBy(transaction)} and plan_id = ${planId} and version = ${version}`)
+  const rows = await runInTimeSlices(tariffRows(tariffs), accountId)
+  for (const [place, row] of rows.entries())
+    await query(sql`
+      insert into plan_tariffs (account_id, live_mode, plan_id, version, key, place, direction, type, display_name,
+        provider_id, market_rates, special_days, terms)
+      values (${accountId}, ${liveMode}, ${planId}, ${version}, ${row.key}, ${place}, ${row.direction}, ${row.type},
+        ${row.displayName}, ${row.providerId}, ${row.marketRates}, ${row.specialDays}::text[],
+        ${row.terms})`)
+}
+
+/** Replace the charges of a version. Refuses `device_not_found`. */
+export const writePlanCharges = async (
+  transaction: TenantTransaction,
+  { planId, version }: VersionKey,
+  charges: readonly ChargeTerms[],
+): Promise<Result<never> | null> => {
+  const { accountId, liveMode, query } = transaction
+  for (const [index, charge] of charges.entries()) {
+    const missing = await findMissingDevice(transaction, charge)
+    if (missing === null || missing.ok) continue
+    const { code, message, field } = missing.refusal
+    return refused(code, message, `charges[${index}].${field}`)
+  }
+  await query(sql`
+    delete from plan_charges where ${ownedBy(transaction)} and plan_id = ${planId} and version = ${version}`)
+  const rows = await runInTimeSlices(chargeRows(charges), accountId)
+  for (const [place, row] of rows.entries())
+    await query(sql`
+      insert into plan_charges (account_id, live_mode, plan_id, version, key, place, start_day, end_day, special_days,
+        terms, schedule)
+      values (${accountId}, ${liveMode}, ${planId}, ${version}, ${row.key}, ${place}, ${row.startDay}, ${row.endDay},
+        ${row.specialDays}::text[], ${row.terms}, ${row.schedule})`)
+  return null
+}
+
+/** Refuse the versions of a plan if they are too large together. */
+export const refuseSize = async (transaction: TenantTransaction, planId: string): Promise<Result<never> | null> => {
+  const stored = await readFirst(transaction.query)<{ length: number }>(sql`
+    select ((select coalesce(sum(length(terms::text)), 0) from plan_tariffs
+        where ${ownedBy(transaction)} and plan_id = ${planId})
+      + (select coalesce(sum(length(terms::text) + coalesce(length(schedule::text), 0)), 0) from plan_charges
+        where ${ownedBy(transaction)} and plan_id = ${planId}))::bigint as length`)
+  if ((stored?.length ?? 0) <= maxLength) return null
+  const message = `The versions of a plan have at most ${maxLength / 1024 ** 2} MiB in all. Create another plan.`
+  return refused('too_many_versions', message, 'tariffs')
+}
+
+type StoredTariffRow = TariffRow & { readonly version: number }
+type StoredChargeRow = PlanChargeRow & { readonly version: number }
+
+function* readTariff({ terms, version, ...row }: StoredTariffRow): Generator<void, VersionOf<PlanTariffTerms>> {
+  const { direction, type, displayName, providerId, marketRates } = row
+  const schedule = yield* scheduleFromText(terms)
+  return { version, value: { direction, type, displayName, providerId, marketRates, schedule } }
+}
+
+function* readCharge({ terms, schedule, version }: StoredChargeRow): Generator<void, VersionOf<ChargeTerms>> {
+  return { version, value: yield* chargeTermsFromRow({ terms, schedule }) }
+}
+
+type VersionOf<T> = { readonly version: number; readonly value: T }
+
+function* readEach<Row, T>(
+  rows: readonly Row[],
+  read: (row: Row) => Generator<void, T>,
+): Generator<void, readonly T[]> {
+  const values: T[] = []
+  for (const row of rows) {
+    values.push(yield* read(row))
+    yield
+  }
+  return values
+}
+
+const byVersion = <T>(values: readonly VersionOf<T>[]): ReadonlyMap<number, readonly T[]> =>
+  new Map(
+    [...Map.groupBy(values, ({ version }) => version)].map(([version, own]) => [version, own.map(one => one.value)]),
+  )
+
+/** Read the tariffs and charges of a plan, by version. */
+export const readPlanPrices = async (
+  transaction: TenantTransaction,
+  planId: string,
+): Promise<(version: number) => PlanPrices> => {
+  const { accountId, query } = transaction
+  const owned = ownedBy(transaction)
+  const tariffs = await query<StoredTariffRow>(sql`
+    select version, direction, type, display_name as "displayName", provider_id as "providerId",
+      market_rates as "marketRates", terms::text as terms
+    from plan_tariffs where ${owned} and plan_id = ${planId} order by version, place`)
+  const charges = await query<StoredChargeRow>(sql`
+    select version, terms::text as terms, schedule::text as schedule
+    from plan_charges where ${owned} and plan_id = ${planId} order by version, place`)
+  const tariffsOf = byVersion(await runInTimeSlices(readEach(tariffs.rows, readTariff), accountId))
+  const chargesOf = byVersion(await runInTimeSlices(readEach(charges.rows, readCharge), accountId))
+  return version => ({ tariffs: tariffsOf.get(version) ?? [], charges: chargesOf.get(version) ?? [] })
+}
