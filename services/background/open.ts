@@ -2,13 +2,13 @@ import { currentInstant } from '../platform/clock.ts'
 import { marketAreasOf } from '../platform/geocoding/geocode.ts'
 import { emptyRoleModule, type LeasedWork, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { timeZone } from '../platform/time-zone.ts'
-import { calendarFanOut } from './calendar-fan-out.ts'
 import { erasureRelay } from './erasure-relay.ts'
 import { eventRelay } from './event-relay.ts'
 import { forecastWork } from './forecast-work.ts'
 import { startLeasedWork } from './leased-work.ts'
 import { marketFeedOperations } from './market-feeds/market-feed-operations.ts'
 import { openMarketFeeds } from './market-feeds/market-feeds.ts'
+import { planWork } from './plan-work.ts'
 import { recordTimers } from './record-timers.ts'
 import { type RecostRelay, startRecostRelay } from './recost-relay.ts'
 
@@ -34,8 +34,8 @@ export const openBackground = async (
   start([
     erasureRelay({ ...appender, database, logger, at }),
     eventRelay({ database, log, codec, onPublished: events => metrics.eventsPublished.inc(events) }),
-    calendarFanOut(database, at),
     ...recordTimers(database, at),
+    planWork({ database, publishRecosts: relay.publish, at }),
     forecastWork({ database, timeZone, announcePrices: relay.announce, logger, at }),
   ])
   const feedOptions = {

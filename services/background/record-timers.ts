@@ -16,14 +16,14 @@ const maxExpiredPerTurn = 1_000
 /**
  * Publish events of contracts that end within ten days and of contracts that have ended, up to `maxTimers` of those due
  * by `at` (ms).
- * Returns the number of events. An event and the removal of its timer are one transaction, so each event is written
- * once.
+ * Returns the number of timers. An event and the removal of its timer are one transaction, so each event is written
+ * once. A contract that the next version of a plan continues has no event.
  * Source: docs/rules/events-and-webhooks.md #event-types.
  */
 export const publishContractEndEvents = (database: Database, at: number, maxTimers = maxPerTurn): Promise<number> =>
   withOperator(database, async transaction => {
     const timers = await takeContractTimers(transaction, at, maxTimers)
-    for (const [tenant, tenantTimers] of groupByTenant(timers)) {
+    for (const [tenant, tenantTimers] of groupByTenant(timers.filter(({ continues }) => !continues))) {
       const events = tenantTimers.map(timer => tariffEvent(timer.type, timer))
       await writeEvents({ ...tenant, query: transaction.query }, events, at)
     }

@@ -9,8 +9,10 @@ import { eventOperations } from './events/events.ts'
 import { webhookDeliveryOperations } from './events/webhook-deliveries.ts'
 import { webhookOperations } from './events/webhooks.ts'
 import { marketOperations } from './markets/markets.ts'
+import { planAssignmentOperations } from './plans/plan-assignments.ts'
+import { planVersionOperations } from './plans/plan-versions.ts'
+import { planOperations } from './plans/plans.ts'
 import { accountOperations } from './registry/account.ts'
-import { calendarOperations } from './registry/calendars.ts'
 import { customerOperations } from './registry/customers.ts'
 import { deviceOperations } from './registry/devices.ts'
 import { locationOperations } from './registry/locations.ts'
@@ -33,8 +35,10 @@ export const queryServiceOperations = (dependencies: QueryServiceDependencies): 
   ...deviceOperations(dependencies),
   ...tariffOperations(dependencies),
   ...chargeOperations(dependencies),
+  ...planOperations(dependencies),
+  ...planVersionOperations(dependencies),
+  ...planAssignmentOperations(dependencies),
   ...providerOperations(dependencies),
-  ...calendarOperations(dependencies),
   ...marketOperations(dependencies),
   ...eventOperations(dependencies),
   ...webhookOperations(dependencies),

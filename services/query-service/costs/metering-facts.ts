@@ -1,5 +1,8 @@
 import { isId } from '../../domain/identifier.ts'
+import type { TariffDirection } from '../../domain/tariff/tariff.ts'
+import type { OpenInterval } from '../../domain/tariff/tariff-change.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
+import { countRowsWithin } from '../../platform/clickhouse/meter-cost/meter-cost-counts.ts'
 import {
   type DevicePage,
   devicesOfLocation,
@@ -24,6 +27,13 @@ export type MeteringFacts = {
   readonly wasMeteredAt: (tenant: Tenant, deviceId: string, locationId: string) => Promise<boolean>
   /** Return whether a record of a location is stored. */
   readonly hasRecords: (tenant: Tenant, locationId: string) => Promise<boolean>
+  /** Count the stored rows of locations in a direction that share time with an interval (ms). */
+  readonly countRows: (
+    tenant: Tenant,
+    locationIds: readonly string[],
+    direction: TariffDirection,
+    interval: OpenInterval,
+  ) => Promise<number>
 }
 
 /** Create the reader of facts about locations and devices from stored rows. An invalid id has no rows. */
@@ -41,4 +51,6 @@ export const meteringFacts = (clickHouse: ClickHouse): MeteringFacts => ({
     ),
   hasRecords: async (tenant, locationId) =>
     isId('location', locationId) && (await intervalOfLocation(clickHouse, tenant, locationId)) !== null,
+  countRows: (tenant, locationIds, direction, interval) =>
+    countRowsWithin(clickHouse, tenant, locationIds, direction, interval),
 })

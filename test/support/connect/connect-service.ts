@@ -46,6 +46,7 @@ export const openConnectService = async (
       devicesAt: async () => [],
       wasMeteredAt: async () => false,
       hasRecords: async () => false,
+      countRows: async () => 0,
     },
     providersOf: (ids: readonly string[]) => findProviders(database.operator, ids),
     publishRecosts: async (requests: readonly unknown[]) => void published.push(...requests),

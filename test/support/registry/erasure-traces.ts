@@ -11,6 +11,8 @@ import {
 import { putCredentials } from '../../../services/platform/postgres/connect/tariff-credentials.ts'
 import type { Database } from '../../../services/platform/postgres/database.ts'
 import { writeEvents } from '../../../services/platform/postgres/events/events.ts'
+import { createAssignments, newAssignmentId } from '../../../services/platform/postgres/plans/plan-assignments.ts'
+import { createPlan } from '../../../services/platform/postgres/plans/plans.ts'
 import { createCharge } from '../../../services/platform/postgres/pricing/charges.ts'
 import { createTariff } from '../../../services/platform/postgres/pricing/tariffs.ts'
 import { appendAudit } from '../../../services/platform/postgres/registry/audit-log.ts'
@@ -49,6 +51,7 @@ export const makePerson = (database: Database, tenant: Tenant, name: string): Pr
     const terms = { displayName: `Tariff of ${name}`, contractEnd: at + 30 * 24 * hourMs }
     const tariff = acceptedValue(await createTariff(transaction, tariffDraft(location, terms), at)).tariff.id
     const charge = acceptedValue(await createCharge(transaction, chargeDraft(location, [device], name), at)).id
+    await assignPlan(transaction, location, device, at)
     const sessions = await createSessions(
       transaction,
       { customer, location, device, tariff, charge, sessions: [] },
@@ -58,6 +61,15 @@ export const makePerson = (database: Database, tenant: Tenant, name: string): Pr
     await createTraces(transaction, { customer, location, device, tariff, charge, sessions }, name, at)
     return { customer, location, device, tariff, charge, sessions }
   })
+
+/** Create a plan with a charge of a device, and assign the plan to a location. */
+const assignPlan = async (transaction: TenantTransaction, location: string, device: string, at: number) => {
+  const charges = [chargeDraft(location, [device]).terms]
+  const prices = { tariffs: [], charges }
+  const plan = acceptedValue(await createPlan(transaction, { name: 'Home', currencyCode: 'EUR' }, prices, at))
+  const draft = { id: newAssignmentId(at), locationId: location, startDay: 20_000, endDay: null }
+  await createAssignments(transaction, plan.id, [draft], at)
+}
 
 /** Return Connect sessions that refer to the person by customer, location, tariff or own reference only. */
 const sessionsOf = (

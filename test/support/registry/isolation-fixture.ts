@@ -6,9 +6,11 @@ import { dataFolder, type RunningSystem, removeData } from '../system/running-sy
 import { until } from '../system/until.ts'
 import { createOtherAccount, openRecords } from './accounts.ts'
 import {
+  assignPlan,
   createCharge,
   createLocation,
   createObjectFixture,
+  createPlan,
   flatSchedule,
   type ObjectFixture,
 } from './object-fixture.ts'
@@ -37,6 +39,8 @@ const idsOf = (fixture: ObjectFixture, accountId: string): Ids => ({
   dev: fixture.device,
   trf: fixture.tariff,
   chg: fixture.charge,
+  pln: fixture.plan,
+  pla: fixture.assignment,
   mrs: fixture.market,
   bat: fixture.batch,
   mre: fixture.record,
@@ -110,6 +114,8 @@ export const createSpare = async (client: Client, prefix: string): Promise<strin
   if (prefix === 'mrs') return createOne('/markets', { display_name: 'Spare', currency_code: 'EUR' })
   if (prefix === 'whe') return createOne('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
   if (prefix === 'chg') return createCharge(client, await createLocation(client))
+  if (prefix === 'pln') return createPlan(client)
+  if (prefix === 'pla') return assignPlan(client, assertDefined(fixtures?.own['pln']), await createLocation(client))
   if (prefix === 'stm') return assertDefined((await statementIds(client, await createLocation(client)))['stm'])
   if (prefix !== 'trf') throw new Error(`Objects with the prefix ${prefix} cannot be created.`)
   return createOne('/tariffs', {
@@ -126,6 +132,7 @@ const deletable: Readonly<Record<string, string>> = {
   dev: 'devices',
   trf: 'tariffs',
   chg: 'charges',
+  pln: 'plans',
   mrs: 'markets',
   whe: 'webhooks',
 }

@@ -8,6 +8,8 @@ export type ObjectFixture = {
   readonly device: string
   readonly tariff: string
   readonly charge: string
+  readonly plan: string
+  readonly assignment: string
   readonly market: string
   readonly batch: string
   readonly record: string
@@ -32,6 +34,22 @@ export const createLocation = (client: Client, more: object = {}): Promise<strin
 export const createCharge = (client: Client, location: string): Promise<string> =>
   create(client, '/charges', { location_id: location, kind: 'FIXED', name: 'Standing charge', price: 0.4785 })
 
+/** Create a plan with one charge, and a second version. */
+export const createPlan = async (client: Client): Promise<string> => {
+  const charges = [{ kind: 'FIXED', name: 'Service', price: 0.1 }]
+  const plan = await create(client, '/plans', { name: 'Home', currency_code: 'EUR', charges })
+  await client.ask('POST', `/plans/${plan}/versions`, { from: '2030-01-01', charges })
+  return plan
+}
+
+/** Assign a plan to a location. Return the id of the assignment. */
+export const assignPlan = async (client: Client, plan: string, location: string): Promise<string> => {
+  const body = [{ location_id: location, start_date: '2025-01-01', end_date: '2025-02-01' }]
+  const { data } = (await client.ask('POST', `/plans/${plan}/assignments`, body)) as ListOfIds
+  const [{ id } = { id: '' }] = data
+  return id
+}
+
 /** Create the objects. The client uses the current API version. */
 export const createObjectFixture = async (client: Client, session: string): Promise<ObjectFixture> => {
   const [customer, device, market] = await Promise.all([
@@ -47,6 +65,8 @@ export const createObjectFixture = async (client: Client, session: string): Prom
     schedule: flatSchedule,
   })
   const charge = await createCharge(client, location)
+  const plan = await createPlan(client)
+  const assignment = await assignPlan(client, plan, location)
   const record = { location_id: location, device_id: device, session_reference_id: session, units: 'KWH', value: 1.25 }
   const times = { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T10:15:00Z' }
   const { id: batch } = (await client.submit([{ ...record, ...times }])) as WithId
@@ -54,5 +74,18 @@ export const createObjectFixture = async (client: Client, session: string): Prom
   const { data: records } = (await client.ask('GET', `/meters/records?location_id=${location}`)) as ListOfIds
   const { data: events } = (await client.ask('GET', `/events?object_id=${device}`)) as ListOfIds
   const [{ id: recordId } = { id: '' }, { id: event } = { id: '' }] = [records[0], events[0]]
-  return { customer, location, device, tariff, charge, market, batch, record: recordId, session, event }
+  return {
+    customer,
+    location,
+    device,
+    tariff,
+    charge,
+    plan,
+    assignment,
+    market,
+    batch,
+    record: recordId,
+    session,
+    event,
+  }
 }

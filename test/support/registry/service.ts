@@ -49,6 +49,7 @@ export const openService = (
       devicesAt: async () => [],
       wasMeteredAt: async () => false,
       hasRecords: async (_, id) => facts.withRecords.has(id),
+      countRows: async (_, ids) => ids.filter(id => facts.withRecords.has(id)).length,
     },
     providersOf: async ids => {
       const { rows } = await database.operator<Provider>(sql`

@@ -65,6 +65,9 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
     event_types: ['schedule.created'],
     description: `hook-${count}`,
   }),
+  plan_create: async count => ({ name: `plan-${count}`, currency_code: 'EUR' }),
+  plan_version_create: async () => ({ from: '2026-01-01' }),
+  plan_assign: async () => [{ location_id: await createLocation(clients().client), start_date: '2026-01-01' }],
   webhook_secret_rotate: async () => ({}),
   webhook_test: async () => ({}),
   webhook_delivery_resend: async () => ({}),
@@ -100,8 +103,10 @@ const pathOf = async (path: string): Promise<string> => {
     const { id } = await postStatement(client, await makeHome(client, { import: 0.3 }), days)
     return path.replace('{id}', id)
   }
-  if (!path.startsWith('/webhooks/{id}/')) return path
   const made = async (at: string, body: object) => ((await client.ask('POST', at, body)) as { readonly id: string }).id
+  if (path.startsWith('/plans/{id}/'))
+    return path.replace('{id}', await made('/plans', { name: 'Plan', currency_code: 'EUR' }))
+  if (!path.startsWith('/webhooks/{id}/')) return path
   const endpoint = await made('/webhooks', { url: 'https://1.1.1.1/hooks', event_types: ['schedule.created'] })
   const delivery = path.includes('{delivery_id}') ? await made(`/webhooks/${endpoint}/test`, {}) : ''
   return path.replace('{id}', endpoint).replace('{delivery_id}', delivery)

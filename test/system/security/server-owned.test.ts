@@ -69,6 +69,8 @@ const prefixes: Readonly<Record<string, keyof Fixture>> = {
   loc: 'location',
   dev: 'device',
   trf: 'tariff',
+  pln: 'plan',
+  pla: 'assignment',
   chg: 'charge',
   mrs: 'market',
 }
@@ -89,6 +91,8 @@ type RefusalBody = {
   readonly field?: string
   readonly failed_records?: readonly { readonly error: string }[]
   readonly records_accepted?: number
+  readonly failed?: readonly { readonly field: string | null }[]
+  readonly data?: readonly unknown[]
 }
 
 /** Return the fault of an answer to a body that sets a member of the service; null if there is none. */
@@ -103,9 +107,19 @@ const faultOf = async (
     ? example.map((one: object) => ({ ...one, [name]: value }))
     : { ...example, [name]: value }
   const { status, json, text } = await client.send(operation.method, pathOf(operation), body)
-  const { code, field = '', failed_records: failed, records_accepted: taken }: RefusalBody = json
+  const {
+    code,
+    field = '',
+    failed_records: failed,
+    records_accepted: taken,
+    failed: elements,
+    data,
+  }: RefusalBody = json
   // A submission refuses each record separately.
   if (failed !== undefined) return taken === 0 && failed.every(({ error }) => error.includes(name)) ? null : text
+  // So does a request with assignments.
+  if (elements !== undefined)
+    return data?.length === 0 && elements.every(one => one.field?.endsWith(name)) ? null : text
   const isRefused = (status === 400 || status === 409) && (code === 'unknown_field' || code === 'field_immutable')
   return isRefused && field.endsWith(name) ? null : text
 }

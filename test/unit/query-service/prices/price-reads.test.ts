@@ -28,7 +28,6 @@ const location = (more: Partial<StoredLocation>): StoredLocation => ({
     currencyCode: 'EUR',
     importSourceId: null,
     exportSourceId: null,
-    calendarId: null,
     metadata: {},
     tariffs: [],
     pricingRevision: 0,

@@ -112,9 +112,44 @@ const answersIn = async (apiVersion: ApiVersion): Promise<Readonly<Record<string
     event_list: await call('GET', '/events?event_type=device.create'),
     error: await call('POST', '/devices', { reference_id: 'charger-4711' }),
     event_of_refusal: await call('GET', '/events?event_type=device.create.failed'),
-    ...(apiVersion === 'current' ? await chargeAnswers(call, location) : {}),
+    ...(apiVersion === 'current'
+      ? { ...(await chargeAnswers(call, location)), ...(await planAnswers(call, location)) }
+      : {}),
     accepted: await call('DELETE', `/devices/${device}`),
     account: await call('GET', '/account'),
+  }
+}
+
+const gridTariff = {
+  direction: 'IMPORT',
+  type: 'NON_COMMODITY',
+  display_name: 'Grid',
+  schedule: allHours([{ fixed: 0.1 }]),
+}
+
+/** Create a plan with a version and an assignment, and return them, their lists, a dry run and an event. */
+const planAnswers = async (call: Call, location: string): Promise<Readonly<Record<string, Answer>>> => {
+  const prices = { tariffs: [gridTariff], charges: charges.slice(0, 1) }
+  const plan = idOf(await call('POST', '/plans', { name: 'Home', currency_code: 'EUR', ...prices }))
+  const path = `/plans/${plan}`
+  const elements = [
+    { location_id: location, start_date: '2026-03-01', end_date: '2027-01-01' },
+    { location_id: location, start_date: '2026-12-31' },
+  ]
+  const dry_run = await call('POST', `${path}/assignments?dry_run=true`, elements)
+  const plan_assignment_result = await call('POST', `${path}/assignments`, elements)
+  const plan_version = await call('POST', `${path}/versions`, { from: '2026-07-01', tariffs: [gridTariff] })
+  const plan_assignment_list = await call('GET', `${path}/assignments`)
+  const [assignment] = plan_assignment_list.body['data'] as readonly { readonly id: string }[]
+  return {
+    dry_run,
+    plan_assignment_result,
+    plan_version,
+    plan_assignment_list,
+    plan_assignment: await call('GET', `${path}/assignments/${assignment?.id}`),
+    plan: await call('GET', path),
+    plan_list: await call('GET', '/plans'),
+    event_of_plan: await call('GET', '/events?event_type=plan.create'),
   }
 }
 
@@ -134,42 +169,6 @@ const chargeAnswers = async (call: Call, location: string): Promise<Readonly<Rec
     event_of_charge: await call('GET', '/events?event_type=charge.create&limit=1'),
   }
 }
-
-/** Create a calendar and return its answers. Calendars exist in the current API version only. */
-const calendarAnswers = async (): Promise<Readonly<Record<string, Answer>>> => {
-  const { live } = await makeAccount(service)
-  const call = (method: string, path: string, body?: unknown) =>
-    live.call(method, path, body, { 'api-version': apiVersionDates.current })
-  const calendar = await call('POST', '/calendars', {
-    name: 'Bavaria and our fairs',
-    country_code: 'DE',
-    state: 'BY',
-    add: [{ date: '2026-12-24', name: 'Christmas Eve' }],
-    remove: ['2026-06-04'],
-    day_types: [{ name: 'fair', dates: ['2026-09-19', '2026-09-20'] }],
-  })
-  return {
-    calendar,
-    calendar_with_dates: await call('GET', `/calendars/${idOf(calendar)}?year=2026`),
-    calendar_list: await call('GET', '/calendars'),
-    event_of_calendar: await call('GET', '/events?event_type=calendar.create'),
-  }
-}
-
-describe('calendars', async () => {
-  const answers = await calendarAnswers()
-
-  it.each(Object.keys(answers))('writes %s as published', async name => {
-    await expect(masked(answers[name] as Answer)).toMatchFileSnapshot(`../../../golden/current/${name}.json`)
-  })
-
-  it('exist in the current API version only', async () => {
-    const { live } = await makeAccount(service)
-    expect((await live.call('GET', '/calendars', undefined, { 'api-version': apiVersionDates.earlier })).status).toBe(
-      404,
-    )
-  })
-})
 
 describe.each(apiVersions)('the %s API version', async apiVersion => {
   const answers = await answersIn(apiVersion)

@@ -28,7 +28,8 @@ describe('a tariff', () => {
     const now = await live.call('GET', `/tariffs/${id}`)
     const before = await live.call('GET', `/tariffs/elements/${id}`)
     // The earlier version leaves out texts that are null.
-    const { provider_id: provider, display_name: name, ...others } = now.body
+    const { provider_id: provider, display_name: name, plan_id: plan, plan_version: version, ...others } = now.body
+    expect([plan, version]).toEqual([null, null])
     expect([before.body, before.headers.get('api-version'), provider, name]).toEqual([
       others,
       earlier['api-version'],

@@ -224,7 +224,6 @@ describe('the pricing of a location', () => {
         currencyCode: 'EUR',
         timezone: 'Europe/Berlin',
         deletedAt: null,
-        calendar: null,
         tariffs: [
           {
             id: tariff.id,
@@ -247,7 +246,6 @@ describe('the pricing of a location', () => {
         currencyCode: 'EUR',
         timezone: 'Europe/Berlin',
         deletedAt: null,
-        calendar: null,
         tariffs: [],
         importSource,
         exportSource: null,

@@ -1,0 +1,109 @@
+import { refuseFixedChange } from '../../contract/fixed-member.ts'
+import {
+  planCreate,
+  planDelete,
+  planList,
+  planRetrieve,
+  planSummaryToWire,
+  planToWire,
+  planUpdate,
+} from '../../contract/plans/plan.ts'
+import { readPlanPrices } from '../../contract/plans/plan-version.ts'
+import { accepted, refused } from '../../domain/refusal.ts'
+import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import { type Binding, bind } from '../../platform/http/binding.ts'
+import {
+  createPlan,
+  deletePlan,
+  listPlans,
+  lockPlan,
+  renamePlan,
+  retrievePlan,
+  withPrices,
+} from '../../platform/postgres/plans/plans.ts'
+import { deletion } from '../change.ts'
+import type { QueryServiceDependencies } from '../dependencies.ts'
+import { answerList, answerOne } from '../list.ts'
+import { changePlan, planEvents } from './change-plan.ts'
+
+export const noPlan = refused('not_found', 'No plan has this id')
+
+const createBinding = (dependencies: QueryServiceDependencies): Binding =>
+  bind(planCreate, request =>
+    changePlan(dependencies, planCreate, request, async transaction => {
+      const { name, currency_code: currencyCode, tariffs, charges } = request.body
+      if (!dependencies.isCurrency(currencyCode)) {
+        const message = 'currency_code must be the code of a currency in use, such as EUR'
+        return refused('field_invalid', message, 'currency_code')
+      }
+      const { accountId } = request.caller
+      const read = await runInTimeSlices(readPlanPrices({ tariffs, charges }), accountId)
+      if (!read.ok) return read
+      const prices = { tariffs: read.value.tariffs ?? [], charges: read.value.charges ?? [] }
+      const plan = await createPlan(transaction, { name, currencyCode }, prices, request.at)
+      if (!plan.ok) return plan
+      const value = await runInTimeSlices(planToWire(await withPrices(transaction, plan.value)), accountId)
+      return accepted({
+        value,
+        events: await planEvents(transaction, 'plan.create', plan.value, [], request.at),
+        audit: [{ action: 'plan.create', objectId: value.id, detail: value }],
+      })
+    }),
+  )
+
+const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
+  bind(planUpdate, request =>
+    changePlan(dependencies, planUpdate, request, async transaction => {
+      const { accountId } = request.caller
+      const before = await lockPlan(transaction, request.id, 'update')
+      if (before === null) return noPlan
+      const { name, dry_run: _, ...others } = request.body
+      const shown = await runInTimeSlices(planToWire(await withPrices(transaction, before)), accountId)
+      const advice = 'change prices with a version, or create another plan'
+      const fixedFieldRefusal = refuseFixedChange(others, shown, progressMembers, advice)
+      if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
+      const renamed = await renamePlan(transaction, request.id, name ?? before.name)
+      if (!renamed.ok) return renamed
+      const value = { ...shown, name: renamed.value.name }
+      return accepted({
+        value,
+        events: await planEvents(transaction, 'plan.update', renamed.value, [], request.at),
+        audit: [{ action: 'plan.update', objectId: value.id, detail: value }],
+      })
+    }),
+  )
+
+/** Members that change by themselves while the plan is applied. A PATCH may contain an earlier state of them. */
+const progressMembers = ['sites', 'applied', 'failed']
+
+const deleteBinding = (dependencies: QueryServiceDependencies): Binding =>
+  bind(planDelete, request =>
+    changePlan(dependencies, planDelete, request, async transaction => {
+      const deleted = await deletePlan(transaction, request.id, request.at)
+      if (!deleted.ok) return deleted
+      const data = planSummaryToWire(deleted.value)
+      return accepted(deletion([{ type: 'plan.delete', objectId: request.id, data }]))
+    }),
+  )
+
+/** Bind the operations on plans. */
+export const planOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
+  createBinding(dependencies),
+  bind(planList, request =>
+    answerList(dependencies, request, '/plans', listPlans, plans => plans.map(planSummaryToWire)),
+  ),
+  bind(planRetrieve, request =>
+    answerOne(
+      dependencies,
+      request,
+      async (transaction, id) => {
+        const plan = await retrievePlan(transaction, id)
+        return plan === null ? null : withPrices(transaction, plan)
+      },
+      noPlan,
+      plan => runInTimeSlices(planToWire(plan), request.caller.accountId),
+    ),
+  ),
+  updateBinding(dependencies),
+  deleteBinding(dependencies),
+]
