@@ -10,7 +10,10 @@ export type LineAnswer = {
   readonly amount: number
   readonly amount_rounded: number
   readonly tax: boolean
-  readonly reason: { readonly statement_id?: string } | null
+  readonly reason: {
+    readonly statement_id?: string
+    readonly peaks?: readonly { readonly start_time: string; readonly kw: number }[]
+  } | null
 }
 
 export type TotalsAnswer = Readonly<
