@@ -34,6 +34,6 @@ describe('the page of whole bills', () => {
       env: { ...process.env, URL: base_url, KEY: test_key },
     })
     expect(stderr).toBe('')
-    expect(stdout).toContain(answers.get(name))
+    expect(stdout.replaceAll('\r', '')).toContain(answers.get(name))
   })
 })
