@@ -6,6 +6,7 @@ import { deleteExpiredEvents, writeEvents } from '../platform/postgres/events/ev
 import { takeContractTimers } from '../platform/postgres/pricing/contract-timers.ts'
 import { deleteExpiredConsoleSessions } from '../platform/postgres/registry/console-sessions.ts'
 import { deleteExpiredIdempotency } from '../platform/postgres/registry/idempotency.ts'
+import { deleteExpiredSimulations } from '../platform/postgres/simulations/simulations.ts'
 import { deleteExpiredStatements } from '../platform/postgres/statements/statements.ts'
 import { withOperator } from '../platform/postgres/transaction.ts'
 import type { LeasedWork } from '../platform/role-module.ts'
@@ -46,7 +47,8 @@ export const recordTimers = (database: Database, at: () => number): readonly Lea
       const keys = await deleteExpiredIdempotency(operator, at(), maxExpiredPerTurn)
       const sessions = await deleteExpiredConsoleSessions(operator, at(), maxExpiredPerTurn)
       const statements = await deleteExpiredStatements(operator, at(), maxExpiredPerTurn)
-      return [events, keys, sessions, statements].includes(maxExpiredPerTurn)
+      const simulations = await deleteExpiredSimulations(operator, at(), maxExpiredPerTurn)
+      return [events, keys, sessions, statements, simulations].includes(maxExpiredPerTurn)
     },
   },
 ]

@@ -84,6 +84,8 @@ export type Operation<
   /** `name` is the name of the component in the OpenAPI document. */
   readonly answer: { readonly name: string; readonly shape: Answer }
   readonly status: 200 | 201 | 202
+  /** The answer can have status 202 instead: its result is not calculated yet. */
+  readonly canBePending?: true
   /** The operation stops if its client disconnects, as every GET does. */
   readonly endsWithClient?: true
   /** Accepts `Idempotency-Key`. True for every POST that creates or changes an object. */
@@ -214,6 +216,8 @@ export type Outcome<Answer> =
       readonly serialized?: never
       readonly dryRun?: never
       readonly apiVersion?: ApiVersion
+      /** The answer has status 202, because its result is not calculated yet. */
+      readonly isPending?: boolean
     }
   | {
       readonly ok: true
@@ -221,6 +225,7 @@ export type Outcome<Answer> =
       readonly value?: never
       readonly serialized?: never
       readonly apiVersion?: never
+      readonly isPending?: never
     }
   | {
       readonly ok: true
@@ -229,6 +234,7 @@ export type Outcome<Answer> =
       readonly isTable?: boolean
       readonly value?: never
       readonly apiVersion?: never
+      readonly isPending?: never
     }
   | {
       readonly ok: false

@@ -36,6 +36,7 @@ export const idPrefixes = {
   webhookDelivery: 'whd_',
   webhookAttempt: 'wha_',
   webhookResend: 'whr_',
+  simulation: 'sim_',
 } as const
 
 export type IdKind = keyof typeof idPrefixes

@@ -79,6 +79,8 @@ export const refusalCodes = [
   'version_exists',
   'too_many_versions',
   'too_many_assignments',
+  'too_many_candidates',
+  'too_many_simulations',
   // metering and cost
   'end_before_start',
   'interval_too_long',

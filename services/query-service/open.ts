@@ -20,6 +20,8 @@ import { costOperations, queryServiceOperations } from './operations.ts'
 import { deadLetterOperations } from './operator/dead-letters.ts'
 import { priceOperations } from './prices/prices.ts'
 import { scheduleOperations } from './prices/schedules.ts'
+import { simulationJobs } from './simulations/simulation-job.ts'
+import { simulationOperations } from './simulations/simulations.ts'
 import { createRecordReader } from './statements/gather-records.ts'
 import { statementOperations } from './statements/statements.ts'
 import { workThreadOptions } from './work-thread/run-work.ts'
@@ -73,20 +75,21 @@ export const openQueryService = async (
   const dependencies = dependenciesOf(shared, thread)
   const pricing = pricingCache(database, timeZone)
   const reads = { database, clickHouse, batchIds: batchIds(secrets.secret), timeZone, pricing, thread }
-  const statements = statementReads({ log, clickHouse })
   const connectOptions = { pricing, logger, fetch, at: currentInstant, credentialsKey, path: config.connectPath }
   const connect = await openConnect(dependencies, connectOptions)
+  const statements = { ...reads, ...dependencies, ...statementReads({ log, clickHouse }) }
   return {
     ...emptyRoleModule,
     operations: [
       ...costOperations(reads),
       ...priceOperations(reads),
-      ...scheduleOperations({ ...reads, ...dependencies, ...statements }),
-      ...statementOperations({ ...reads, ...dependencies, ...statements }),
+      ...scheduleOperations(statements),
+      ...statementOperations(statements),
+      ...simulationOperations(statements),
       ...queryServiceOperations(dependencies),
       ...connect.operations,
     ],
     operatorOperations: deadLetterOperations({ log, codec, generation, logger }),
-    leasedWork: [connect.work],
+    leasedWork: [connect.work, simulationJobs({ ...statements, logger, now: currentInstant })],
   }
 }

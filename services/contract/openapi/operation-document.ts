@@ -96,6 +96,7 @@ const idPrefixOf: Readonly<Record<string, string>> = {
   plans: 'pln',
   assignments: 'pla',
   schedules: 'sae',
+  simulations: 'sim',
   statements: 'stm',
   events: 'evt',
   event_id: 'evt',
@@ -272,6 +273,8 @@ const describeAnswer = (operation: Operation, apiVersion: ApiVersion, name: Name
   const csvContent = operation.csv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}
   const ownHeaders = operation.anyVersion === true ? sessionResponseHeaders : responseHeaders
   const described = { description: operation.summary, headers: ownHeaders, content: { ...content, ...csvContent } }
+  if (operation.canBePending === true)
+    return { 200: described, 202: { ...described, description: 'Accepted, not calculated yet' } }
   if (operation.dryRun !== true) return { [operation.status]: described }
   const dryRun = name(schemaOf(dryRunShape), 'DryRun')
   if (operation.status !== 200)

@@ -26,6 +26,7 @@ import * as locationStatus from '../registry/location-status.ts'
 import * as provider from '../registry/provider.ts'
 import * as scheduleAmount from '../schedules/schedule-amount.ts'
 import * as scheduleSlots from '../schedules/schedule-slots.ts'
+import * as simulation from '../simulations/simulation.ts'
 import * as statement from '../statements/statement-operations.ts'
 import * as tariff from '../tariffs/tariff.ts'
 
@@ -91,6 +92,8 @@ export const operations: readonly Operation[] = [
   statement.statementRetrieve,
   statement.statementFinalise,
   statement.statementVoid,
+  simulation.simulationCreate,
+  simulation.simulationRetrieve,
   market.marketCreate,
   market.marketList,
   market.marketRetrieve,

@@ -28,7 +28,8 @@ const dateRange = {
 
 const periodInput = fields(dateRange).meta({ component: 'StatementPeriodInput' })
 
-const roundingInput = fields({
+/** Rounding in a request. `decimals` absent: those of the currency. */
+export const roundingInput = fields({
   profile: oneOf('EXACT', 'LARGEST_REMAINDER', 'EN16931')
     .default('EXACT')
     .describe(

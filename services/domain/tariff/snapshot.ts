@@ -38,7 +38,8 @@ export type PricingSnapshot = {
   readonly directions: Readonly<Record<TariffDirection, DirectionPrices>>
 }
 
-const hasTiers = (tariff: Tariff): boolean =>
+/** Check if a tariff has tiers in any of its prices. */
+export const hasTiers = (tariff: Tariff): boolean =>
   schedulesOf(tariff).some(({ schedule }) =>
     schedule.some(entry => entry.daysAndHours.some(({ hours }) => hours.some(({ rate }) => rate.length > 1))),
   )

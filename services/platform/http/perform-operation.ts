@@ -102,7 +102,8 @@ const writeAnswer = async (
   if (csv !== undefined && wantsCsv)
     return { ...jsonAnswer(trace, csv(outcome.value, trace.apiVersion), operation.status), mediaType: csvMediaType }
   const translate = (whole: unknown) => answerInApiVersion(operation, whole, trace.apiVersion)
-  return jsonAnswer(trace, await jsonBody(outcome.value, translate, caller.accountId), operation.status)
+  const status = outcome.isPending === true ? 202 : operation.status
+  return jsonAnswer(trace, await jsonBody(outcome.value, translate, caller.accountId), status)
 }
 
 const bodyOf = (serialized: SerializedAnswer): Answer['body'] =>

@@ -43,7 +43,7 @@ const viewOf = ({ caller }: StatementCaller, { terms, request }: StatementPlan, 
 })
 
 /** Return the usual decimals of a currency. */
-const decimalsOf = (currencyCode: string): number =>
+export const decimalsOf = (currencyCode: string): number =>
   new Intl.NumberFormat('en', { style: 'currency', currency: currencyCode }).resolvedOptions().maximumFractionDigits ??
   2
 
@@ -52,7 +52,7 @@ const isSmall = ({ charges, periods }: Pick<StatementInput, 'charges' | 'periods
   return bytes <= maxInlineBytes && days * (charges.length + 1) <= maxInlineDays
 }
 
-const changing = (): Failure =>
+export const changing = (): Failure =>
   new Failure('costs_changing', 'The stored costs changed during the read. Repeat the request.', { retriable: true })
 
 /**

@@ -63,7 +63,7 @@ export type StatementPlan = {
 const directions: readonly TariffDirection[] = ['IMPORT', 'EXPORT', 'LOCAL']
 
 /** Return the tariffs that are valid in a span, in the order of their creation. */
-const tariffsIn = (snapshot: PricingSnapshot, span: Interval): readonly BilledTariff[] => {
+export const tariffsIn = (snapshot: PricingSnapshot, span: Interval): readonly BilledTariff[] => {
   const tariffs = new Map<string, BilledTariff>()
   for (const direction of directions) {
     for (const period of snapshot.directions[direction].pricePeriods) {
@@ -80,7 +80,7 @@ const tariffsIn = (snapshot: PricingSnapshot, span: Interval): readonly BilledTa
 }
 
 /** Return the newest prices of a location over an interval. Throws `Failure` if the store is unavailable. */
-const loadPrices = async (
+export const loadPrices = async (
   { pricing }: Pick<StatementStores, 'pricing'>,
   tenant: Tenant,
   locationId: string,

@@ -1,5 +1,6 @@
 import type { Interval } from '../../domain/interval.ts'
 import { type BilledRow, createPieceBiller } from '../../domain/statement/billed-row.ts'
+import type { RecordToPrice } from '../../domain/statement/counts-at-starts.ts'
 import { type RowFlow, rowFlowOf } from '../../domain/statement/energy-sums.ts'
 import { createMeteredEnergy, type MeteredEnergy, type MeteredRecord } from '../../domain/statement/metered-energy.ts'
 import type { PricingSnapshot } from '../../domain/tariff/snapshot.ts'
@@ -28,9 +29,9 @@ export function* inSteps<T>(steps: Generator<unknown, T>): Generator<undefined, 
   }
 }
 
-/** Decoded records: all of them for the charges, and the rows of the statement, which can be read once. */
+/** Decoded records: all of them for the charges, and the rows of the statement. */
 export type ReadRecords = {
-  readonly records: readonly MeteredRecord[]
+  readonly records: readonly RecordToPrice[]
   readonly rows: Iterable<StatementRow>
   /** Interval that contains the rows of the statement completely. */
   readonly priceInterval: Interval
@@ -48,7 +49,7 @@ export function* readStoredRecords(stored: StoredRecords): Generator<undefined, 
   }
   const isSmall = blocks.reduce((sum, { length }) => sum + length, 0) <= maxDecodedBytes
   const decoded: StatementRow[] = []
-  const records: MeteredRecord[] = []
+  const records: RecordToPrice[] = []
   const priceInterval = { ...span }
   for (const block of blocks) {
     for (const row of decode(block)) {
@@ -63,7 +64,7 @@ export function* readStoredRecords(stored: StoredRecords): Generator<undefined, 
   function* decodeAgain(): Generator<StatementRow> {
     for (const block of blocks) for (const row of decode(block)) if (isBilled(row)) yield row
   }
-  return { records, rows: isSmall ? decoded : decodeAgain(), priceInterval }
+  return { records, rows: isSmall ? decoded : { [Symbol.iterator]: decodeAgain }, priceInterval }
 }
 
 /** Prepare records for charges. */

@@ -4,6 +4,7 @@ import { intervalCostWork, sessionCostWork } from './cost-work.ts'
 import { eventDataWork, eventsWork } from './event-work.ts'
 import { auditWork, durationWork, limitWork, marketPricesWork, priceWork } from './price-work.ts'
 import { recordListWork, recordWork } from './record-work.ts'
+import { simulationWork } from './simulation-work.ts'
 import { statementTableWork, statementWork } from './statement-work.ts'
 
 /** Functions of the long work of the query service, by name. */
@@ -20,6 +21,7 @@ export const workTable = {
   record: recordWork,
   recordList: recordListWork,
   sessionCost: sessionCostWork,
+  simulation: simulationWork,
   statement: statementWork,
   statementTable: statementTableWork,
 } as const satisfies WorkTable

@@ -20,6 +20,7 @@ import { createCustomer } from '../../../services/platform/postgres/registry/cus
 import { createDevice } from '../../../services/platform/postgres/registry/devices.ts'
 import { beginIdempotent, finishIdempotent } from '../../../services/platform/postgres/registry/idempotency.ts'
 import { createLocation } from '../../../services/platform/postgres/registry/locations.ts'
+import { createSimulation } from '../../../services/platform/postgres/simulations/simulations.ts'
 import { recordAnswer } from '../../../services/platform/postgres/statements/statements.ts'
 import { type Tenant, type TenantTransaction, withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { acceptedValue } from '../accepted-value.ts'
@@ -181,6 +182,11 @@ const createTraces = async (
   const days = { startDay: 20_000, endDay: 20_001 }
   const answered = { ...days, id: newId('statement', at), locationId: location, request: '{}', hash: 'hash', at }
   await recordAnswer(transaction, answered)
+  await createSimulation(
+    transaction,
+    { request: JSON.stringify({ customer, location, device, name }), requestHash: randomUUID(), locationCount: 1 },
+    at,
+  )
   const endpoint = `whe_${randomUUID()}`
   await query(sql`
     insert into webhook_endpoints (account_id, live_mode, id, url, event_types, layout, secrets, time_created)

@@ -1,7 +1,8 @@
 import type { Interval } from '../../../domain/interval.ts'
 import type { Energy, Money } from '../../../domain/quantity.ts'
 import type { PricedPiece } from '../../../domain/statement/billed-row.ts'
-import { coveredParts, type MeteredRecord } from '../../../domain/statement/metered-energy.ts'
+import type { RecordToPrice } from '../../../domain/statement/counts-at-starts.ts'
+import { coveredParts } from '../../../domain/statement/metered-energy.ts'
 import type { ClickHouse } from '../clickhouse.ts'
 import {
   type BlockReader,
@@ -29,7 +30,7 @@ import { rowTypes } from './meter-cost-rows.ts'
  * if `cost` is null; its pieces then have energy only.
  */
 export type StatementRow = {
-  readonly record: MeteredRecord
+  readonly record: RecordToPrice
   readonly energy: Energy
   readonly cost: Money | null
   readonly pieces: readonly PricedPiece[]
@@ -42,6 +43,7 @@ const columnTypes = {
   tariff_direction: rowTypes.direction,
   start_time: rowTypes.instant,
   end_time: rowTypes.instant,
+  record_id: rowTypes.bareId,
   session_reference_id: optionalText,
   energy: rowTypes.energy,
   energy_submitted: rowTypes.nullableEnergy,
@@ -108,6 +110,7 @@ const readRows = (locationId: string, from: BlockReader, count: number): readonl
     const pieces = piecesOf(columns, i)
     return {
       record: {
+        recordId: valueAt(columns.record_id, i),
         locationId,
         deviceId,
         energyFlowDirection: valueAt(columns.energy_flow_direction, i),

@@ -141,7 +141,7 @@ type Traces = {
 const eventsAtOnce = 2_000
 
 /**
- * Erase traces of objects in other tables: events and their messages, responses of webhook receivers, saved answers,
+ * Erase traces of objects in other tables: events and their messages, responses of webhook receivers, saved answers, simulations,
  * details of audit entries, and all data of Connect (sessions, credentials, reports). Repeats change nothing.
  */
 export const eraseTraces = async (
@@ -169,6 +169,8 @@ export const eraseTraces = async (
   await query(sql`
     delete from idempotency_keys
     where ${traces.owned} and (${traces.isOld('started_at')} or ${traces.names('answer', ids)})`)
+  await query(sql`
+    delete from simulations where ${traces.owned} and (${traces.isOld('time_created')} or ${traces.names('request', ids)})`)
   await query(sql`
     update audit_log set detail = '{}'
     where ${traces.owned} and detail <> '{}' and (object_id = any(${ids}) and action not like '%.erase'

@@ -1,0 +1,169 @@
+import type { SimulationRequest } from '../../contract/simulations/simulation-request.ts'
+import type { DayRange } from '../../domain/charge/charge-days.ts'
+import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import { addLocationBills, emptySums, type SimulationSums } from '../../domain/simulation/simulation-sums.ts'
+import { statementPeriods } from '../../domain/statement/statement-periods.ts'
+import { isFailure } from '../../platform/failure.ts'
+import {
+  oldestPendingSimulations,
+  retrieveSimulation,
+  type SimulationKey,
+  type SimulationProgress,
+  type StoredSimulation,
+  saveProgress,
+} from '../../platform/postgres/simulations/simulations.ts'
+import { withTenant } from '../../platform/postgres/transaction.ts'
+import type { LeasedTurn, LeasedWork } from '../../platform/role-module.ts'
+import type { Logger } from '../../platform/telemetry/logger.ts'
+import { calculateUnit, type SimulationDependencies } from './calculate-unit.ts'
+import { createSeriesReader, type SeriesReader } from './gather-simulation.ts'
+import { loadSites } from './simulation-sites.ts'
+import { countRows, unitsOf } from './simulation-units.ts'
+
+/** Simulation to calculate later. `locationIds`: its locations in order, also those of a customer. */
+export type SimulationJob = {
+  readonly request: SimulationRequest
+  readonly locationIds: readonly string[]
+  readonly currencyCode: string
+  readonly decimals: number
+}
+
+type TaggedInteger = { readonly $integer: string }
+
+const isTagged = (value: unknown): value is TaggedInteger =>
+  typeof value === 'object' && value !== null && '$integer' in value
+
+/** Write a job or sums as JSON. Integers of any size are objects with a text. */
+export const toJobText = (value: SimulationJob | SimulationSums): string =>
+  JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? { $integer: String(one) } : one))
+
+/** Read the text of `toJobText`. */
+export const fromJobText = <T extends SimulationJob | SimulationSums>(text: string): T =>
+  JSON.parse(text, (_, one: unknown) => (isTagged(one) ? BigInt(one.$integer) : one))
+
+/** Dependencies of the work on large simulations. */
+export type SimulationWorkDependencies = SimulationDependencies & {
+  readonly logger: Pick<Logger, 'error'>
+  readonly now: () => number
+}
+
+/** Time in ms after which the progress of a simulation is stored, and another account gets its turn. */
+const turnMs = 2_000
+/** Longer than the calculation of the largest unit. */
+const leaseMs = 60_000
+const restMs = 1_000
+/** Maximum number of accounts that take turns. */
+const maxAccounts = 1_000
+
+type JobState = { sums: SimulationSums; doneCount: number; nextDay: number | null }
+
+type JobTurn = LeasedTurn & { readonly endsAt: number; readonly readSeries: SeriesReader }
+
+/** Calculate the next location from `nextDay` on, until the turn ends. */
+const continueLocation = async (
+  dependencies: SimulationWorkDependencies,
+  { accountId, liveMode }: StoredSimulation,
+  { request, locationIds, decimals }: SimulationJob,
+  state: JobState,
+  { renewLease, signal, endsAt, readSeries }: JobTurn,
+): Promise<Result<null>> => {
+  const tenant = { accountId, liveMode }
+  const locationId = locationIds[state.doneCount] ?? ''
+  const ofLocation = { ...request, locationIds: [locationId], customerId: null }
+  const sites = await withTenant(dependencies.database, tenant, transaction =>
+    loadSites(dependencies, transaction, ofLocation),
+  )
+  if (!sites.ok) return refused(sites.refusal.code, `${sites.refusal.message}: ${locationId}`)
+  const periods = statementPeriods(request, 'MONTH')
+  const [site] = sites.value
+  if (!periods.ok || site === undefined) return periods.ok ? accepted(null) : periods
+  const left: readonly DayRange[] = periods.value.filter(({ startDay }) => startDay >= (state.nextDay ?? startDay))
+  const { rowsOf } = await countRows(dependencies.clickHouse, tenant, [site], request)
+  for (const unit of unitsOf(site, left, rowsOf)) {
+    if ((await renewLease()) === null) throw new Error('Another process continues the simulation.')
+    const plan = { tenant, unit, request, decimals, signal, readSeries, at: dependencies.now() }
+    // Simulations have a share of the work thread of their own, beside the requests of the account.
+    const bills = await calculateUnit(dependencies, plan, `${accountId} simulations`)
+    if (!bills.ok) return bills
+    const sums = addLocationBills(state.sums, { locationId, bills: bills.value })
+    if (!sums.ok) return sums
+    state.sums = sums.value
+    state.nextDay = unit.periods.at(-1)?.endDay ?? null
+    if (performance.now() >= endsAt) break
+  }
+  if (state.nextDay === null || state.nextDay >= request.endDay) {
+    state.doneCount += 1
+    state.nextDay = null
+  }
+  return accepted(null)
+}
+
+const internalError: Refusal = refused(
+  'internal_error',
+  'The simulation could not be calculated. Send it again, or report it',
+).refusal
+
+/** Continue a simulation for the time of a turn, and store its progress. */
+const continueSimulation = async (
+  dependencies: SimulationWorkDependencies,
+  stored: StoredSimulation,
+  turn: JobTurn,
+): Promise<void> => {
+  const job = fromJobText<SimulationJob>(stored.request)
+  const sums = stored.sums === null ? null : fromJobText<SimulationSums>(stored.sums)
+  const state: JobState = {
+    sums: sums ?? emptySums(job.request.candidates.length, job.request.isByLocation),
+    ...{ doneCount: stored.doneCount, nextDay: stored.nextDay },
+  }
+  let refusal: Refusal | null = null
+  try {
+    while (state.doneCount < job.locationIds.length && refusal === null) {
+      const continued = await continueLocation(dependencies, stored, job, state, turn)
+      if (!continued.ok) refusal = continued.refusal
+      if (performance.now() >= turn.endsAt) break
+    }
+  } catch (error) {
+    if (isFailure(error) || turn.signal.aborted) throw error
+    dependencies.logger.error({ err: error, simulationId: stored.id }, 'Simulation failed')
+    refusal = internalError
+  }
+  const isDone = state.doneCount >= job.locationIds.length
+  const progress: SimulationProgress = {
+    ...{ doneCount: state.doneCount, nextDay: state.nextDay, sums: toJobText(state.sums), refusal },
+    status: refusal !== null ? 'FAILED' : isDone ? 'DONE' : 'PENDING',
+  }
+  await saveProgress(dependencies.database.operator, stored, progress)
+}
+
+/**
+ * Create the work on large simulations. Accounts take turns; the progress is stored after each turn, so that another
+ * process continues from there.
+ * Source: docs/rules/simulations.md #large-simulations.
+ */
+export const simulationJobs = (dependencies: SimulationWorkDependencies): LeasedWork => {
+  const { database, now } = dependencies
+  const readSeries = createSeriesReader(database)
+  const lastServed = new Map<string, number>()
+  let served = 0
+  const nextOf = (due: readonly SimulationKey[]): SimulationKey | undefined =>
+    due.toSorted((a, b) => (lastServed.get(a.accountId) ?? 0) - (lastServed.get(b.accountId) ?? 0))[0]
+  return {
+    name: 'simulations',
+    restMs,
+    leaseMs,
+    turn: async leased => {
+      const next = nextOf(await oldestPendingSimulations(database.operator, maxAccounts))
+      if (next === undefined) {
+        lastServed.clear()
+        return false
+      }
+      served += 1
+      lastServed.set(next.accountId, served)
+      const stored = await withTenant(database, next, transaction => retrieveSimulation(transaction, next.id, now()))
+      const endsAt = performance.now() + turnMs
+      if (stored?.status === 'PENDING')
+        await continueSimulation(dependencies, stored, { ...leased, endsAt, readSeries })
+      return true
+    },
+  }
+}

@@ -1,0 +1,192 @@
+import { createHash } from 'node:crypto'
+import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
+import {
+  type SimulationView,
+  simulationCreate,
+  simulationRetrieve,
+  simulationToWire,
+} from '../../contract/simulations/simulation.ts'
+import {
+  readSimulation,
+  type SimulationRequest,
+  simulationLimits,
+} from '../../contract/simulations/simulation-request.ts'
+import type { DayRange } from '../../domain/charge/charge-days.ts'
+import { isId } from '../../domain/identifier.ts'
+import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import { addLocationBills, emptySums, type SimulationSums } from '../../domain/simulation/simulation-sums.ts'
+import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import { type Binding, bind } from '../../platform/http/binding.ts'
+import {
+  createSimulation,
+  maxPendingSimulations,
+  retrieveSimulation,
+  type StoredSimulation,
+} from '../../platform/postgres/simulations/simulations.ts'
+import { withTenant } from '../../platform/postgres/transaction.ts'
+import { tenantOf } from '../change.ts'
+import { decimalsOf } from '../statements/calculate-statement.ts'
+import { calculateUnit, type SimulationDependencies } from './calculate-unit.ts'
+import { createSeriesReader } from './gather-simulation.ts'
+import { fromJobText, type SimulationJob, toJobText } from './simulation-job.ts'
+import { loadSites, refuseSpecialDays, type SimulatedSite } from './simulation-sites.ts'
+import { countRows, type SimulationUnit, unitsOf, workOf } from './simulation-units.ts'
+
+type CreateRequest = RequestOf<typeof simulationCreate>
+
+/** Simulation with its locations and units. `isImmediate`: its work is small enough for an immediate answer. */
+type PlannedSimulation = {
+  readonly job: SimulationJob
+  readonly units: readonly SimulationUnit[]
+  readonly isImmediate: boolean
+}
+
+/** Refuse a comparison by location with too many months. */
+const refuseGroups = (
+  { isByLocation, candidates }: SimulationRequest,
+  sites: readonly SimulatedSite[],
+  periods: readonly DayRange[],
+): Refusal | null => {
+  const months = sites.length * (candidates.length + 1) * periods.length
+  if (!isByLocation || months <= simulationLimits.groupedMonths) return null
+  const message = `group_by makes ${months} months of locations and candidates: at most ${simulationLimits.groupedMonths}. Simulate fewer locations, days or candidates at once`
+  return refused('value_out_of_range', message, 'group_by').refusal
+}
+
+const planSimulation = async (
+  dependencies: SimulationDependencies,
+  { body, caller, ...call }: CreateRequest,
+): Promise<Result<PlannedSimulation>> => {
+  const read = await runInTimeSlices(readSimulation(body), caller.accountId)
+  if (!read.ok) return read
+  const { request, periods } = read.value
+  const tenant = tenantOf({ caller })
+  const sites = await withTenant(dependencies.database, tenant, transaction =>
+    loadSites(dependencies, transaction, request),
+  )
+  if (!sites.ok) return sites
+  const refusal =
+    refuseGroups(request, sites.value, periods) ??
+    (await runInTimeSlices(refuseSpecialDays(request, sites.value), caller.accountId))
+  if (refusal !== null) return { ok: false, refusal }
+  call.signal.throwIfAborted()
+  const { total, rowsOf } = await countRows(dependencies.clickHouse, tenant, sites.value, request)
+  const currencyCode = sites.value[0]?.location.currencyCode ?? ''
+  return accepted({
+    job: {
+      ...{ request, currencyCode, locationIds: sites.value.map(({ location }) => location.id) },
+      decimals: request.rounding.decimals ?? decimalsOf(currencyCode),
+    },
+    units: sites.value.flatMap(site => unitsOf(site, periods, rowsOf)),
+    isImmediate: workOf(request, sites.value, total) <= simulationLimits.immediateWork,
+  })
+}
+
+/** Number of units that a request calculates at the same time. */
+const maxConcurrent = 2
+
+/** Calculate all units of a simulation and add up their bills. */
+const calculateAll = async (
+  dependencies: SimulationDependencies,
+  { caller, signal, at }: CreateRequest,
+  { job: { request, decimals }, units }: PlannedSimulation,
+): Promise<Result<SimulationSums>> => {
+  const readSeries = createSeriesReader(dependencies.database)
+  let sums = emptySums(request.candidates.length, request.isByLocation)
+  for (let from = 0; from < units.length; from += maxConcurrent) {
+    const some = units.slice(from, from + maxConcurrent)
+    const plan = { tenant: tenantOf({ caller }), request, decimals, at, signal, readSeries }
+    const calculated = await Promise.all(
+      some.map(unit => calculateUnit(dependencies, { ...plan, unit }, caller.accountId)),
+    )
+    for (const [index, bills] of calculated.entries()) {
+      if (!bills.ok) return bills
+      const locationId = some[index]?.site.location.id ?? ''
+      const added = addLocationBills(sums, { locationId, bills: bills.value })
+      if (!added.ok) return added
+      sums = added.value
+    }
+  }
+  return accepted(sums)
+}
+
+const viewOf = (
+  { request, currencyCode, decimals, locationIds }: SimulationJob,
+  stored: Pick<StoredSimulation, 'accountId' | 'liveMode' | 'createdAt' | 'refusal' | 'doneCount'> & {
+    readonly id: string | null
+  },
+  sums: SimulationSums | null,
+): SimulationView => {
+  const [baseline, ...candidates] = sums?.bills ?? []
+  return {
+    ...{ id: stored.id, accountId: stored.accountId, liveMode: stored.liveMode, createdAt: stored.createdAt },
+    ...{ currencyCode, startDay: request.startDay, endDay: request.endDay },
+    rounding: { profile: request.rounding.profile, decimals },
+    names: request.candidates.map(({ name }) => name),
+    hasLines: request.hasLines,
+    ...{ locationCount: locationIds.length, doneCount: stored.doneCount, refusal: stored.refusal },
+    comparison: baseline === undefined ? null : { baseline, candidates },
+    locations:
+      sums?.locations?.map(({ locationId, bills: [own, ...others] }) => ({
+        ...{ locationId, baseline: own ?? sums.bills[0] ?? raise(), candidates: others },
+      })) ?? null,
+  }
+}
+
+const raise = (): never => {
+  throw new Error('A simulation has no bills.')
+}
+
+const viewOfStored = (stored: StoredSimulation): SimulationView => {
+  const sums = stored.status === 'DONE' && stored.sums !== null ? fromJobText<SimulationSums>(stored.sums) : null
+  return viewOf(fromJobText<SimulationJob>(stored.request), stored, sums)
+}
+
+/** Store a large simulation. The work under a lease calculates it. */
+const postpone = async (
+  { database }: SimulationDependencies,
+  { caller, at }: CreateRequest,
+  { job }: PlannedSimulation,
+): Promise<Outcome<AnswerOf<typeof simulationCreate>>> => {
+  const request = toJobText(job)
+  const requestHash = createHash('sha256').update(request).digest('hex')
+  const draft = { request, requestHash, locationCount: job.locationIds.length }
+  const stored = await withTenant(database, tenantOf({ caller }), transaction =>
+    createSimulation(transaction, draft, at),
+  )
+  if (stored === null) {
+    const message = `At most ${maxPendingSimulations} simulations can wait. Send this one after another one is done`
+    return refused('too_many_simulations', message)
+  }
+  return { ok: true, value: simulationToWire(viewOfStored(stored)), isPending: true }
+}
+
+/** Compare candidates with the stored costs. Source: docs/rules/simulations.md #candidates. */
+const simulate = async (
+  dependencies: SimulationDependencies,
+  request: CreateRequest,
+): Promise<Outcome<AnswerOf<typeof simulationCreate>>> => {
+  const planned = await planSimulation(dependencies, request)
+  if (!planned.ok) return planned
+  if (!planned.value.isImmediate) return postpone(dependencies, request, planned.value)
+  const sums = await calculateAll(dependencies, request, planned.value)
+  if (!sums.ok) return sums
+  const { caller, at } = request
+  const answered = { id: null, accountId: caller.accountId, liveMode: caller.liveMode, createdAt: at, refusal: null }
+  const doneCount = planned.value.job.locationIds.length
+  return { ok: true, value: simulationToWire(viewOf(planned.value.job, { ...answered, doneCount }, sums.value)) }
+}
+
+const noSimulation = refused('not_found', 'No simulation of the last 24 hours has this id')
+
+/** Bind the operations on simulations. */
+export const simulationOperations = (dependencies: SimulationDependencies): readonly Binding[] => [
+  bind(simulationCreate, request => simulate(dependencies, request)),
+  bind(simulationRetrieve, async request => {
+    if (!isId('simulation', request.id)) return noSimulation
+    const stored = await withTenant(dependencies.database, tenantOf(request), transaction =>
+      retrieveSimulation(transaction, request.id, request.at),
+    )
+    return stored === null ? noSimulation : accepted(simulationToWire(viewOfStored(stored)))
+  }),
+]

@@ -1,0 +1,119 @@
+import type { CandidateTariff } from '../../contract/simulations/simulation-request.ts'
+import type { Charge } from '../../domain/charge/charge.ts'
+import type { DayRange } from '../../domain/charge/charge-days.ts'
+import type { LocationCalendar } from '../../domain/charge/location-calendar.ts'
+import type { Interval } from '../../domain/interval.ts'
+import { type PricingCopy, snapshotFromCopy } from '../../domain/price/pricing-copy.ts'
+import { type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import type { Bill } from '../../domain/simulation/bill.ts'
+import { type Candidate, countedFrom, simulateLocation } from '../../domain/simulation/simulate-location.ts'
+import { type BilledTariff, rowFlowOf } from '../../domain/statement/energy-sums.ts'
+import type { StatementRounding } from '../../domain/statement/round-lines.ts'
+import { createPricingPool, type PricingPool } from '../../domain/tariff/pricing-pool.ts'
+import { compileSnapshot } from '../../domain/tariff/snapshot.ts'
+import type { MarketSeries } from '../../domain/tariff/tariff.ts'
+import { schedulesOf } from '../../domain/tariff/tariff-version.ts'
+import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
+import { billedRowsOf, inSteps, meteredEnergyOf, readStoredRecords, type StoredRecords } from './statement-records.ts'
+
+/**
+ * Tariffs and charges of a candidate at a location. `tariffs` null: the prices of the stored rows. Markets are indexes
+ * of `markets`.
+ */
+export type CandidateSources = {
+  readonly tariffs: readonly CandidateTariff[] | null
+  readonly charges: readonly Charge[]
+  readonly importMarket: number | null
+  readonly exportMarket: number | null
+}
+
+/**
+ * Everything that decides the bills of a location in some months, as plain data. `pricing`, `tariffs` and `charges` are
+ * the stored ones. `countedFrom`: first instant whose records tiers count; null if no candidate has tiers.
+ */
+export type SimulationInput = {
+  readonly records: StoredRecords & { readonly priceInterval: Interval }
+  readonly countedFrom: number | null
+  readonly maxRecords: number
+  readonly pricing: PricingCopy
+  readonly tariffs: readonly BilledTariff[]
+  readonly charges: readonly Charge[]
+  readonly calendar: LocationCalendar | null
+  readonly periods: readonly DayRange[]
+  readonly markets: readonly MarketSeries[]
+  readonly candidates: readonly CandidateSources[]
+  readonly rounding: StatementRounding
+  readonly hasLines: boolean
+  readonly now: number
+}
+
+/** Bills: of the stored rows, then of the candidates. CHANGING: rows changed while they were read. */
+export type SimulationHead =
+  | { readonly state: 'CALCULATED'; readonly bills: readonly Bill[] }
+  | { readonly state: 'REFUSED'; readonly refusal: Refusal }
+  | { readonly state: 'CHANGING' }
+
+const billedTariffOf = ({ id, direction, type, component, contractStart }: CandidateTariff): BilledTariff => ({
+  ...{ id, direction, type, component, contractStart, planId: null },
+})
+
+/** Compile the prices of a candidate, with pauses. */
+function* candidateOf(
+  { pricing: { locationId, currencyCode, timeZone }, calendar, markets }: SimulationInput,
+  { tariffs, charges, importMarket, exportMarket }: CandidateSources & { readonly tariffs: readonly CandidateTariff[] },
+  pool: PricingPool,
+): Generator<undefined, Candidate> {
+  for (const tariff of tariffs)
+    for (const { schedule } of schedulesOf(tariff))
+      yield* inSteps(pool.prepare({ schedule, marketRates: tariff.marketRates }))
+  const marketAt = (index: number | null): MarketSeries | null => (index === null ? null : (markets[index] ?? null))
+  const snapshot = compileSnapshot(
+    {
+      ...{ locationId, currencyCode, timeZone, calendar, tariffs },
+      ...{ importMarket: marketAt(importMarket), exportMarket: marketAt(exportMarket) },
+    },
+    pool,
+  )
+  return { snapshot, tariffs: tariffs.map(billedTariffOf), charges }
+}
+
+function* calculate(input: SimulationInput): Generator<undefined, Result<readonly Bill[]> | null> {
+  const { records: stored, tariffs, charges, maxRecords } = input
+  const snapshot = snapshotFromCopy(input.pricing)
+  const { records, rows, priceInterval: interval } = yield* readStoredRecords(stored)
+  if (records.length > maxRecords) {
+    const message = `A month of the location ${stored.locationId} needs more than ${maxRecords} records. Leave out the location`
+    return refused('too_many_records', message)
+  }
+  const { priceInterval } = stored
+  const isRead = interval.start >= priceInterval.start && interval.end <= priceInterval.end
+  const isCounted = input.countedFrom === null || countedFrom(snapshot.timeZone, interval.start) >= input.countedFrom
+  if (!isRead || !isCounted) return null
+  const metered = yield* meteredEnergyOf(records, stored, snapshot)
+  const pool = createPricingPool()
+  const candidates: Candidate[] = [{ snapshot: null, tariffs, charges }]
+  for (const { tariffs: own, ...candidate } of input.candidates) {
+    candidates.push(
+      own === null
+        ? { snapshot: null, tariffs, charges: candidate.charges }
+        : yield* candidateOf(input, { ...candidate, tariffs: own }, pool),
+    )
+  }
+  const location = {
+    ...{ locationId: stored.locationId, pool, metered, records },
+    ...{ calendar: input.calendar, periods: input.periods, rounding: input.rounding },
+    ...{ hasLines: input.hasLines, now: input.now },
+    isBilled: (record: (typeof records)[number]) =>
+      record.deviceId === null || stored.includesDevices[rowFlowOf(record)],
+    storedRows: () => billedRowsOf(rows, snapshot),
+  }
+  return yield* inSteps(simulateLocation(location, candidates))
+}
+
+/** Calculate the bills of a location in some months. The head has the bills; there are no bytes. */
+export function* simulationWork(input: SimulationInput): PausableWork {
+  const calculated = yield* calculate(input)
+  if (calculated === null) yield { head: { state: 'CHANGING' } satisfies SimulationHead }
+  else if (!calculated.ok) yield { head: { state: 'REFUSED', refusal: calculated.refusal } satisfies SimulationHead }
+  else yield { head: { state: 'CALCULATED', bills: calculated.value } satisfies SimulationHead }
+}
