@@ -135,9 +135,10 @@ export const createTimeInWindows = (
   const weightsOf = createDayWeights(windows, calendar)
   const timeInDay = ({ starts, weights }: DayWeights, midnight: number, from: number, to: number): number => {
     let timeMs = 0
-    for (const [index, second] of starts.entries()) {
-      const start = Math.max(from, midnight + second * 1000)
+    for (let index = indexAt(starts, (from - midnight) / 1000); index < starts.length; index += 1) {
+      const start = Math.max(from, midnight + (starts[index] as number) * 1000)
       const end = Math.min(to, midnight + (starts[index + 1] ?? secondsPerDay) * 1000)
+      if (start >= to) break
       if (start < end && (weights[index] as number) > 0) timeMs += end - start
     }
     return timeMs

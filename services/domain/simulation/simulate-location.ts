@@ -52,28 +52,44 @@ const sharesTime = ({ start, end }: Interval, span: Interval): boolean =>
 const hasTiers = (snapshot: PricingSnapshot): boolean =>
   (['IMPORT', 'EXPORT', 'LOCAL'] as const).some(direction => hasTieredPrices(snapshot, direction))
 
-/** Return the records that decide the prices of a span: those of the span, and with tiers those counted before. */
-const recordsToPrice = (
+/** Number of records between two pauses. */
+const recordsPerPause = 4_096
+
+function* recordsOf(records: readonly RecordToPrice[], span: Interval): Generator<null, readonly RecordToPrice[]> {
+  const found: RecordToPrice[] = []
+  for (const [index, record] of records.entries()) {
+    if (index % recordsPerPause === 0) yield null
+    if (sharesTime(record, span)) found.push(record)
+  }
+  return found
+}
+
+/** Records that decide the prices of a span: those of the span, and with tiers those counted before. */
+type PricedRecords = { readonly within: readonly RecordToPrice[]; readonly counted: readonly RecordToPrice[] }
+
+/** Return the records that candidates price, the same for all of them. */
+function* recordsToPrice(
   { records, metered: { timeZone } }: SimulatedLocation,
   span: Interval,
-  snapshot: PricingSnapshot,
-): readonly RecordToPrice[] => {
-  const within = records.filter(record => sharesTime(record, span))
-  if (!hasTiers(snapshot)) return within
+  candidates: readonly Candidate[],
+): Generator<null, PricedRecords> {
+  const snapshots = candidates.flatMap(({ snapshot }) => snapshot ?? [])
+  const within = snapshots.length === 0 ? [] : yield* recordsOf(records, span)
+  if (!snapshots.some(hasTiers)) return { within, counted: within }
   const firstStart = within.reduce((first, { start }) => Math.min(first, start), span.start)
-  const counted = { start: countedFrom(timeZone, firstStart), end: span.end }
-  return records.filter(record => sharesTime(record, counted))
+  const counted = yield* recordsOf(records, { start: countedFrom(timeZone, firstStart), end: span.end })
+  return { within, counted }
 }
 
 function* rowsOf(
-  location: SimulatedLocation,
-  span: Interval,
+  { storedRows, isBilled }: SimulatedLocation,
+  { within, counted }: PricedRecords,
   snapshot: PricingSnapshot | null,
 ): Generator<null, Iterable<BilledRow>> {
-  if (snapshot === null) return location.storedRows()
-  const records = recordsToPrice(location, span, snapshot)
+  if (snapshot === null) return storedRows()
+  const records = hasTiers(snapshot) ? counted : within
   const atStarts = yield* countsAtStarts(snapshot, records)
-  return priceRows(snapshot, records, atStarts, location.isBilled)
+  return priceRows(snapshot, records, atStarts, isBilled)
 }
 
 /**
@@ -86,10 +102,10 @@ export function* simulateLocation(
   location: SimulatedLocation,
   candidates: readonly Candidate[],
 ): Generator<null, Result<readonly Bill[]>> {
-  const span = spanOf(location)
+  const records = yield* recordsToPrice(location, spanOf(location), candidates)
   const bills: Bill[] = []
   for (const { snapshot, tariffs, charges } of candidates) {
-    const rows = yield* rowsOf(location, span, snapshot)
+    const rows = yield* rowsOf(location, records, snapshot)
     const input = { ...location, rows, tariffs, charges, hasDetail: false, finals: [], expected: null }
     const statement = yield* calculateStatement(input)
     if (!statement.ok) return statement

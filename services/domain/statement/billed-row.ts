@@ -1,4 +1,4 @@
-import { costRecord } from '../cost/cost-record.ts'
+import { costRecord, type EnergyCut } from '../cost/cost-record.ts'
 import type { CostRow, StoredPiece } from '../cost/energy-cost.ts'
 import { dayMs, type Interval } from '../interval.ts'
 import { cumulativeShare, type Energy, type Price } from '../quantity.ts'
@@ -129,6 +129,8 @@ export const createPieceBiller = (
   }
 }
 
+const unpricedPiece = (cut: EnergyCut): StoredPiece => ({ ...cut, cost: 0n, confidence: 0 })
+
 /**
  * Price records by tariffs, one at a time, as rows of a statement. The records are sorted by start, end and id, and
  * contain all records that count for tiers. `atStarts` are their `countsAtStarts`. `isBilled` selects the records of
@@ -150,7 +152,6 @@ export function* priceRows(
     const { energy, cost, pieces, cuts, accumulatorChanges } = costRecord(snapshot, record, before, covered)
     addChanges(counts, accumulatorChanges)
     if (!isBilled(record)) continue
-    const unpriced = (): readonly StoredPiece[] => cuts.map(cut => ({ ...cut, cost: 0n, confidence: 0 }))
     yield {
       energyFlowDirection,
       tariffDirection,
@@ -159,7 +160,7 @@ export function* priceRows(
       energy,
       cost,
       recordConfidence,
-      pieces: cost === null ? unpriced() : billPieces(tariffDirection, pieces),
+      pieces: cost === null ? cuts.map(unpricedPiece) : billPieces(tariffDirection, pieces),
     }
   }
 }

@@ -65,8 +65,8 @@ export type Statement = StatementGaps & {
 /** Maximum number of lines of a period. */
 export const maxLinesPerPeriod = 500
 
-/** Maximum number of records and intervals that the charges of a statement may visit: some seconds of CPU time. */
-export const maxVisited = 250_000_000
+/** Maximum number of records and intervals that the charges of a statement may visit: about 15 s of CPU time. */
+export const maxVisited = 100_000_000
 
 /** Return the cuts of a period: its edges, and the days at which a derived charge starts or ends. */
 const withCuts = (period: DayRange, derived: readonly DerivedCharge[]): BilledPeriod => {
@@ -199,7 +199,7 @@ const spanOf = ({ periods, metered: { timeZone } }: StatementInput): Interval =>
  * sequence; adjustments of FINAL statements in the first period. A charge without a paid day has no line.
  * Laws: lines add up to the totals of their period, and periods to the totals of the statement, rounded ones too. The
  * lines of energy add up to the cost of the same rows. The order of the rows has no effect.
- * Refuses more than 500 lines in a period, and charges that visit more than 250,000,000 records and intervals.
+ * Refuses more than 500 lines in a period, and charges that visit more than 100,000,000 records and intervals.
  */
 export function* calculateStatement(input: StatementInput): Generator<null, Result<Statement>> {
   const inOrder = input.charges.toSorted((a, b) => a.sequence - b.sequence)

@@ -107,7 +107,7 @@ export const energyLines = (sums: EnergyBuckets, timeZone: TimeZone, period: Bil
     const isMet = (component: string, type: TariffType): boolean =>
       sumsOf(component)
         .buckets.slice(from, to)
-        .some(bucket => bucket?.types.has(type))
+        .some(bucket => bucket?.hasType[type])
     const components = componentsOf(sums, direction, sums.edges[to] as number, isMet)
     return components.map(({ component, type }): DraftLine => {
       const own = sumsOf(component)

@@ -20,10 +20,10 @@ export type RowFlow = 'IMPORT' | 'EXPORT' | 'LOCAL' | 'SUPPLIED'
 
 /**
  * Sums of one component in one bucket. `tariffId` and `price` are those of the parts with energy, or of all parts if no
- * part has energy (`isIdle`). They are null if there are several. `types`: types of the tariffs of the parts.
+ * part has energy (`isIdle`). They are null if there are several. `hasType`: types of the tariffs of the parts.
  */
 type ComponentBucket = {
-  readonly types: Set<TariffType>
+  readonly hasType: Record<TariffType, boolean>
   isIdle: boolean
   energy: Energy
   amount: Money
@@ -182,12 +182,17 @@ type Share = {
   readonly tariffId: string | null
 }
 
+const createBucket = (tariffId: string | null, price: Price): ComponentBucket => ({
+  hasType: { COMMODITY: false, NON_COMMODITY: false },
+  ...{ isIdle: true, energy: 0n, amount: 0n },
+  ...{ tariffId, price, prices: new Map() },
+})
+
 const addShare = ({ buckets }: ComponentSums, bucket: number, share: Share, hasDetail: boolean): void => {
   const { type, energy, amount, price, tariffId } = share
-  const known = buckets[bucket]
-  const sum = known ?? { types: new Set(), isIdle: true, energy: 0n, amount: 0n, tariffId, price, prices: new Map() }
+  const sum = buckets[bucket] ?? createBucket(tariffId, price)
   buckets[bucket] = sum
-  sum.types.add(type)
+  sum.hasType[type] = true
   if (sum.isIdle && energy > 0n) {
     sum.isIdle = false
     sum.tariffId = tariffId

@@ -104,7 +104,8 @@ function* collectPeaks(
     if (collector.isHigh(score, day))
       collector.add({ start, end: edges[index + 1] as number, energy, weight, score }, day)
   }
-  metered.work.visited += energies.length
+  const hours = charge.windows.reduce((sum, window) => sum + window.hours.length, 0)
+  metered.work.visited += energies.length + hours * (range.endDay - range.startDay)
   return { grid, hasRecords: records > 0 }
 }
 

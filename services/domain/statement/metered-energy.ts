@@ -36,7 +36,7 @@ export type MeteredSession = Interval & { readonly idleFrom: number | null }
 
 /**
  * Records of a location, prepared for charges. Sums are cached by the identity of their edges; grids by their range;
- * sessions by their devices, and then by the local day of their end. Equal charges and the candidates of a simulation
+ * sessions by their devices, and then by the local day of their end; `missing` time by the terms of the search. Equal charges and the candidates of a simulation
  * share them. `work` counts the records and intervals that were visited.
  */
 export type MeteredEnergy = {
@@ -46,6 +46,7 @@ export type MeteredEnergy = {
   readonly grids: Map<string, DemandGrid>
   readonly sessions: Map<string, ReadonlyMap<number, readonly MeteredSession[]>>
   readonly sums: CachedSums
+  readonly missing: Map<string, readonly Interval[]>
   readonly work: { visited: number }
 }
 
@@ -98,7 +99,8 @@ export function* createMeteredEnergy(
     LOCAL: yield* byStart(records.LOCAL),
   }
   const sums: CachedSums = { byEdges: new WeakMap(), inOrder: [], intervals: 0 }
-  return { timeZone, includesDevices, flows, grids: new Map(), sessions: new Map(), sums, work: { visited: 0 } }
+  const caches = { grids: new Map(), sessions: new Map(), sums, missing: new Map() }
+  return { timeZone, includesDevices, flows, ...caches, work: { visited: 0 } }
 }
 
 /** Return the intervals of zero energy of a record whose energy actuals cover in part. */

@@ -97,13 +97,14 @@ export function* sessionLine(
   if (paid === null) return null
   const timeIn = createTimeInWindows(charge.windows, { timeZone: metered.timeZone, calendar })
   const sessions = yield* sessionsOf(metered, charge.deviceIds)
+  const hours = charge.windows.reduce((sum, window) => sum + window.hours.length, 0)
   const billed = new Map<number, BilledSessions>()
   for (let day = paid.startDay; day < paid.endDay; day += 1) {
     const sum = { quantity: 0, amount: 0n }
     for (const [index, session] of (sessions.get(day) ?? []).entries()) {
       if (index % sessionsPerPause === 0) yield null
       addSession(sum, charge, billedTime(charge, session, timeIn))
-      metered.work.visited += 1 + Math.ceil((session.end - session.start) / dayMs)
+      metered.work.visited += 1 + hours * Math.floor((session.end - session.start) / dayMs)
     }
     if (sum.quantity > 0) billed.set(day, sum)
   }

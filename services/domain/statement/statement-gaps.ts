@@ -36,14 +36,14 @@ export const unpricedGap = (row: BilledRow, span: Interval): StatementGap | null
   return { reason: 'UNPRICED', start: Math.max(row.start, span.start), end: Math.min(row.end, span.end) }
 }
 
-/** Return the time of a span that no bought record with length covers; none if nothing is expected. */
-function* missingGaps(
+/** Find the time of a span that no bought record with length covers; none if nothing is expected. */
+function* findMissing(
   metered: MeteredEnergy,
   span: Interval,
   endedAt: number,
   expected: ExpectedRecords | null,
-): Generator<null, readonly StatementGap[]> {
-  const gaps: StatementGap[] = []
+): Generator<null, readonly Interval[]> {
+  const gaps: Interval[] = []
   let at = span.start
   let [count, countOfSessions] = [0, 0]
   for (const record of recordsWithin(metered, 'IMPORT', null, span)) {
@@ -53,14 +53,25 @@ function* missingGaps(
     count += 1
     if (sessionReferenceId !== null) countOfSessions += 1
     if (start === end) continue
-    if (start > at) gaps.push({ reason: 'MISSING', start: at, end: Math.min(start, endedAt) })
+    if (start > at && at < endedAt) gaps.push({ start: at, end: Math.min(start, endedAt) })
     at = Math.max(at, end)
   }
-  if (at < endedAt) gaps.push({ reason: 'MISSING', start: at, end: endedAt })
+  if (at < endedAt) gaps.push({ start: at, end: endedAt })
   const isOfSessions = count > 0 && count === countOfSessions
-  return (expected ?? (isOfSessions ? 'NOTHING' : 'EVERY_INTERVAL')) === 'EVERY_INTERVAL'
-    ? gaps.filter(({ start, end }) => start < end)
-    : []
+  return (expected ?? (isOfSessions ? 'NOTHING' : 'EVERY_INTERVAL')) === 'EVERY_INTERVAL' ? gaps : []
+}
+
+/** Return the missing time of a span. It is found once. */
+function* missingTime(
+  metered: MeteredEnergy,
+  span: Interval,
+  endedAt: number,
+  expected: ExpectedRecords | null,
+): Generator<null, readonly Interval[]> {
+  const key = `${span.start} ${span.end} ${endedAt} ${expected}`
+  const missing = metered.missing.get(key) ?? (yield* findMissing(metered, span, endedAt, expected))
+  metered.missing.set(key, missing)
+  return missing
 }
 
 /**
@@ -74,8 +85,9 @@ export function* statementGaps(
   unpriced: readonly StatementGap[],
 ): Generator<null, StatementGaps> {
   const endedAt = Math.min(span.end, Math.max(span.start, now))
-  const missing = yield* missingGaps(metered, span, endedAt, expected)
-  const gaps = [...unpriced, ...missing]
+  const missing = yield* missingTime(metered, span, endedAt, expected)
+  const gaps = [...unpriced]
+  for (const { start, end } of missing) gaps.push({ reason: 'MISSING', start, end })
   if (endedAt < span.end) gaps.push({ reason: 'NOT_ENDED', start: endedAt, end: span.end })
   gaps.sort((a, b) => a.start - b.start || a.end - b.end)
   return { gaps: gaps.slice(0, maxGaps), moreGaps: Math.max(0, gaps.length - maxGaps) }

@@ -5,6 +5,7 @@ import { adjustmentLines, type ComparedLine } from '../../../../services/domain/
 import {
   calculateStatement,
   maxLinesPerPeriod,
+  maxVisited,
   type Statement,
 } from '../../../../services/domain/statement/calculate-statement.ts'
 import { minorUnitOf, roundByLargestRemainder, roundToUnit } from '../../../../services/domain/statement/round-lines.ts'
@@ -100,6 +101,21 @@ describe('a statement', () => {
     const result = (count: number) => runToEnd(calculateStatement(inputOf({ charges: charges(count) })))
     expect(result(maxLinesPerPeriod).ok).toBe(true)
     expect(result(maxLinesPerPeriod + 1)).toMatchObject({ ok: false, refusal: { code: 'too_many_lines' } })
+  })
+
+  it('must not visit more records and intervals than a statement may', () => {
+    const charges = [{ kind: 'DEMAND', name: 'd', price: '1' }]
+    /** Calculate a statement whose charges have visited some intervals before the first pause. */
+    const result = (visited: number) => {
+      const input = inputOf({ charges })
+      const work = calculateStatement(input)
+      work.next()
+      input.metered.work.visited += visited
+      return runToEnd(work)
+    }
+    // 30 days of 24 hours
+    expect(result(maxVisited - 720).ok).toBe(true)
+    expect(result(maxVisited - 719)).toMatchObject({ ok: false, refusal: { code: 'too_many_records' } })
   })
 })
 
