@@ -125,13 +125,13 @@ const tariffs = (zone: string, [first, end]: readonly [LocalDay, LocalDay], name
 }
 
 /**
- * Two prices that change at one hour of the day by opposite amounts: their sum stays. Only the parts of the price tell
- * the hours apart.
+ * Two prices that change at one time of the day by opposite amounts: their sum stays. Only the parts of the price tell
+ * the times apart.
  */
 const hiddenChanges: fc.Arbitrary<TariffBody[]> = fc
-  .tuple(prices(0.5), prices(0.5), fc.integer({ min: 1, max: 23 }))
-  .map(([one, other, hour]) => {
-    const edge = clockText(hour * 3600)
+  .tuple(prices(0.5), prices(0.5), fc.integer({ min: 1, max: 86_399 }))
+  .map(([one, other, second]) => {
+    const edge = clockText(second)
     const tariff = (type: TariffBody['type'], first: number, last: number): TariffBody => {
       const hours = [
         { valid_from: '00:00:00', valid_to: edge, rate: [{ fixed: first }] },
@@ -178,7 +178,7 @@ export const bills: fc.Arbitrary<GeneratedBill> = fc
       .map(dayText)
     const tariffBodies = fc.oneof(
       { weight: 12, arbitrary: tariffs(zone, [first, end], names) },
-      { weight: 1, arbitrary: hiddenChanges },
+      { weight: 2, arbitrary: hiddenChanges },
     )
     return fc.tuple(earlier, tariffBodies).chain(([earlierStart, found]) => {
       const span = { start: dayStart(zone, first), end: dayStart(zone, end), earlier: earlierStart }

@@ -47,7 +47,7 @@ const common = ({ dates }: ChargeScope): fc.Arbitrary<Members> => {
 const sequence = (values: readonly number[]): fc.Arbitrary<Members> => maybe('sequence', fc.constantFrom(...values))
 
 const counts = all(
-  maybe('counts', fc.constantFrom('IMPORT', 'EXPORT', 'GROSS', 'NET_IMPORT'), 40),
+  maybe('counts', fc.constantFrom('IMPORT', 'EXPORT', 'GROSS', 'NET_IMPORT', 'NET_IMPORT'), 60),
   maybe('device_ids', fc.subarray([...deviceNames], { minLength: 1 }), 15),
 )
 
@@ -56,9 +56,10 @@ const hoursOf = fc
   .map(([from = 0, to = 0]) => ({ valid_from: clockText(from), valid_to: clockText(to) }))
 
 const windowsOf = (names: readonly string[], weights: readonly number[]): fc.Arbitrary<readonly WindowBody[]> => {
+  const namedDays = names.flatMap(name => [[name], [name], [name, 'Sat']])
   const window = all(
     maybe('hours', fc.array(hoursOf, { minLength: 1, maxLength: 2 }), 75),
-    maybe('days', fc.constantFrom(['Weekdays'], ['Weekend'], ['Mon', 'Wed'], ['All'], ...names.map(name => [name]))),
+    maybe('days', fc.constantFrom(['Weekdays'], ['Weekend'], ['Mon', 'Wed'], ['All'], ...namedDays)),
     maybe('months', fc.subarray([...monthNames], { minLength: 6 }), 20),
     maybe('dates', fc.uniqueArray(fc.integer({ min: 1, max: 31 }), { minLength: 8, maxLength: 20 }), 20),
     maybe('weight', fc.constantFrom(...weights)),
@@ -173,7 +174,7 @@ const demand = (scope: ChargeScope): fc.Arbitrary<Members> => {
       all(
         fc.constant({ over: 'ROLLING' as const }),
         maybe('rolling_months', fc.integer({ min: 2, max: 14 })),
-        maybe('rolling', fc.constantFrom('MEAN', 'MAX')),
+        maybe('rolling', fc.constantFrom('MEAN', 'MAX'), 70),
       ),
     ),
   )

@@ -119,12 +119,15 @@ const sessions = (span: StatementSpan): fc.Arbitrary<RecordBody[]> =>
       direction: fc.constantFrom<Direction>('IMPORT', 'IMPORT', 'IMPORT', 'LOCAL'),
       from: starts(span),
       endsDaysBefore: fc.constantFrom(null, null, null, null, 0, 1, 3),
-      minutes: fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 4 }),
+      minutes: fc.array(fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 90 }) }, fc.constant(0)), {
+        ...{ minLength: 1, maxLength: 4 },
+      }),
       idleSeconds: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 40_000 })),
       values: fc.array(fc.constantFrom(0, 0.4, 3.7, 11), { minLength: 4, maxLength: 4 }),
     })
     .map(({ device, reference, direction, from, endsDaysBefore, minutes, idleSeconds, values }) => {
-      const lengths = [...minutes.map(minute => minute * minuteMs), idleSeconds * 1000].filter(length => length > 0)
+      const idle = idleSeconds > 0 ? [idleSeconds * 1000] : []
+      const lengths = [...minutes.map(minute => minute * minuteMs), ...idle]
       const total = lengths.reduce((sum, length) => sum + length, 0)
       let at = endsDaysBefore === null ? from : span.end - endsDaysBefore * dayMs - total
       return lengths.map((length, index) => {
