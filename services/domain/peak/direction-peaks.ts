@@ -3,14 +3,15 @@ import { daysOfMonth } from '../charge/charge-days.ts'
 import type { Interval } from '../interval.ts'
 import type { PlannedDevice, Power } from '../schedule/amount-request.ts'
 import { demandGridOf } from '../statement/demand-grid.ts'
-import { leastChange, type PeakGroup, type PeakTerm, peakTerms } from './peak-terms.ts'
+import { minChange, type PeakGroup, type PeakTerm, peakTerms } from './peak-terms.ts'
 import type { DemandMeter } from './planned-demand.ts'
 import { costAt } from './power-pieces.ts'
 
 /**
  * Charges that a plan of one direction can change. `cuts` are the edges of their intervals in the time of the plan.
- * `terms` share the length of their intervals; levels limit the power of their groups. `before` is what they cost
- * without the plan, `least` the least possible change of all other charges, in the currency.
+ * `terms` share the length of their intervals; levels limit the power of their groups. `before` is their amount without
+ * the plan, `minChange` the lowest possible change of all other charges, in the currency. `namesDevices`: a charge of
+ * any direction names devices.
  */
 export type DirectionPeaks = {
   readonly meter: DemandMeter
@@ -18,7 +19,8 @@ export type DirectionPeaks = {
   readonly terms: readonly PeakTerm[]
   readonly groups: readonly PeakGroup[]
   readonly before: number
-  readonly least: number
+  readonly minChange: number
+  readonly namesDevices: boolean
 }
 
 type PlanDirection = PlannedDevice['direction']
@@ -106,8 +108,9 @@ export function* directionPeaks(
     terms,
     groups: terms.flatMap(({ groups }) => groups),
     before: amountBefore(terms),
-    least: others.reduce(
-      (sum, { terms: list, canFall }) => sum + list.reduce((part, term) => part + leastChange(term, canFall), 0),
+    namesDevices: meter.months.some(({ charge }) => charge.deviceIds !== null),
+    minChange: others.reduce(
+      (sum, { terms: list, canFall }) => sum + list.reduce((part, term) => part + minChange(term, canFall), 0),
       0,
     ),
   }

@@ -1,10 +1,10 @@
 /**
- * Linear program: minimise `costs` · x so that `row.coefficients` · x ≥ `row.least` for each row, and x ≥ 0. No cost is
+ * Linear program: minimise `costs` · x so that `row.coefficients` · x ≥ `row.min` for each row, and x ≥ 0. No cost is
  * below 0.
  */
 export type LinearProgram = {
   readonly costs: readonly number[]
-  readonly rows: readonly { readonly coefficients: ReadonlyMap<number, number>; readonly least: number }[]
+  readonly rows: readonly { readonly coefficients: ReadonlyMap<number, number>; readonly min: number }[]
 }
 
 /** Minimum of a program, and the values of its variables. */
@@ -23,11 +23,11 @@ type Dictionary = {
 
 const createDictionary = ({ costs, rows }: LinearProgram): Dictionary => {
   const width = costs.length + 1
-  const table = rows.map(({ coefficients, least }) => {
+  const table = rows.map(({ coefficients, min }) => {
     const row = new Float64Array(width)
     const scale = Math.max(1e-30, ...[...coefficients.values()].map(Math.abs))
     for (const [variable, coefficient] of coefficients) row[variable] = coefficient / scale
-    row[width - 1] = -least / scale
+    row[width - 1] = -min / scale
     return row
   })
   table.push(Float64Array.from([...costs, 0]))
@@ -40,32 +40,32 @@ const createDictionary = ({ costs, rows }: LinearProgram): Dictionary => {
 
 /** Return the row of the most negative basic variable; −1 if there is none. */
 const leavingRow = ({ table, basic }: Dictionary): number => {
-  let [found, least] = [-1, -1e-9]
+  let [found, lowest] = [-1, -1e-9]
   const constant = (table[0] as Float64Array).length - 1
   for (let row = 0; row < basic.length; row += 1) {
     const line = table[row] as Float64Array
-    if ((line[constant] as number) >= least) continue
-    least = line[constant] as number
+    if ((line[constant] as number) >= lowest) continue
+    lowest = line[constant] as number
     found = row
   }
   return found
 }
 
 /**
- * Return the column that raises a row at the least cost for each unit; −1 if none raises it. Among equal ones the
+ * Return the column that raises a row at the lowest cost for each unit; −1 if none raises it. Among equal ones the
  * largest coefficient causes the smallest rounding errors.
  */
 const enteringColumn = ({ table, free }: Dictionary, row: number): number => {
   const line = table[row] as Float64Array
   const costs = table[table.length - 1] as Float64Array
-  let [found, least] = [-1, Number.POSITIVE_INFINITY]
+  let [found, lowest] = [-1, Number.POSITIVE_INFINITY]
   for (let column = 0; column < free.length; column += 1) {
     const coefficient = line[column] as number
     if (coefficient <= negligible) continue
     const ratio = Math.max(0, costs[column] as number) / coefficient
-    const isEqual = Math.abs(ratio - least) <= negligible
-    if (isEqual ? coefficient <= (line[found] as number) : ratio > least) continue
-    least = ratio
+    const isEqual = Math.abs(ratio - lowest) <= negligible
+    if (isEqual ? coefficient <= (line[found] as number) : ratio > lowest) continue
+    lowest = ratio
     found = column
   }
   return found

@@ -33,9 +33,9 @@ const lowerHull = (pieces: readonly PowerPiece[]): readonly Point[] => {
 
 type Row = LinearProgram['rows'][number]
 
-const row = (least: number, ...terms: readonly (readonly [number, number])[]): Row => ({
+const row = (min: number, ...terms: readonly (readonly [number, number])[]): Row => ({
   coefficients: new Map(terms.filter(([, coefficient]) => coefficient !== 0)),
-  least,
+  min,
 })
 
 /** Positions of the variables of a program: cost of energy, levels of groups, then power and cost of each term. */
@@ -52,7 +52,7 @@ type ProgramTerm = {
 const rowsOfTerm = ({ term, groups, hull, variables }: ProgramTerm, all: readonly PeakGroup[]): readonly Row[] => {
   const { highest, known } = term
   const [first, last] = [hull[0] as Point, hull[hull.length - 1] as Point]
-  const leastOf = (group: number): number => (all[group] as PeakGroup).least
+  const minPowerOf = (group: number): number => (all[group] as PeakGroup).minPower
   const rows: Row[] = [row(first.power - last.power, [variables.power, -1])]
   for (const [index, to] of hull.entries()) {
     const from = hull[index - 1]
@@ -64,7 +64,7 @@ const rowsOfTerm = ({ term, groups, hull, variables }: ProgramTerm, all: readonl
   }
   if (highest === 1) {
     rows.push(row((known[0] ?? 0) - first.power, [variables.power, 1]))
-    for (const group of groups) rows.push(row(leastOf(group) - first.power, [variables.power, 1], [group, -1]))
+    for (const group of groups) rows.push(row(minPowerOf(group) - first.power, [variables.power, 1], [group, -1]))
     return rows
   }
   // The sum of the n highest powers is the least value of n × threshold + Σ excess over the threshold.
@@ -80,15 +80,15 @@ const rowsOfTerm = ({ term, groups, hull, variables }: ProgramTerm, all: readonl
   )
   for (const [index, power] of known.entries()) rows.push(row(power, [excess[index] as number, 1], [threshold, 1]))
   for (const [index, group] of groups.entries())
-    rows.push(row(leastOf(group), [excess[known.length + index] as number, 1], [threshold, 1], [group, -1]))
+    rows.push(row(minPowerOf(group), [excess[known.length + index] as number, 1], [threshold, 1], [group, -1]))
   return rows
 }
 
-/** State of the program: terms, their groups, and cuts. Variable 0 is the cost of energy above `leastCost`. */
+/** State of the program: terms, their groups, and cuts. Variable 0 is the cost of energy above `minCost`. */
 export type LevelProblem = {
   readonly terms: readonly PeakTerm[]
   readonly groups: readonly PeakGroup[]
-  readonly leastCost: number
+  readonly minCost: number
   readonly cuts: readonly LevelCut[]
 }
 
@@ -114,20 +114,20 @@ const createTerms = ({ terms, groups }: LevelProblem, ranges: readonly PieceRang
 
 /** Solve the program with the convex hull of some pieces of each term; null if it has no solution. */
 const solveNode = (problem: LevelProblem, ranges: readonly PieceRange[]): Node | null => {
-  const { groups, leastCost, cuts } = problem
+  const { groups, minCost, cuts } = problem
   const terms = createTerms(problem, ranges)
-  const withOffset = [{ least: 0, most: 0, intervals: [] }, ...groups]
+  const withOffset = [{ minPower: 0, maxPower: 0, intervals: [] }, ...groups]
   const rows = [
     ...cuts.map(({ constant, slopes }) =>
       row(
         constant -
-          leastCost -
-          slopes.reduce((sum, slope, index) => sum + slope * (groups[index] as PeakGroup).least, 0),
+          minCost -
+          slopes.reduce((sum, slope, index) => sum + slope * (groups[index] as PeakGroup).minPower, 0),
         [0, 1],
         ...slopes.map((slope, index) => [1 + index, slope] as const),
       ),
     ),
-    ...groups.map(({ least, most }, index) => row(least - most, [1 + index, -1])),
+    ...groups.map(({ minPower, maxPower }, index) => row(minPower - maxPower, [1 + index, -1])),
     ...terms.flatMap(term => rowsOfTerm(term, withOffset)),
   ]
   const last = terms.at(-1)
@@ -140,12 +140,12 @@ const solveNode = (problem: LevelProblem, ranges: readonly PieceRange[]): Node |
   for (const { variables } of terms) costs[variables.cost] = 1
   const solution = solveLinearProgram({ costs, rows })
   if (solution === null) return null
-  const base = terms.reduce((sum, { hull }) => sum + (hull[0] as Point).cost, leastCost)
+  const base = terms.reduce((sum, { hull }) => sum + (hull[0] as Point).cost, minCost)
   return { ranges, bound: base + solution.value, values: solution.values }
 }
 
 /** Return the term whose cost the hull underestimates most, with the piece of its power; null if all are exact. */
-const leastExact = (problem: LevelProblem, { ranges, values }: Node) => {
+const findInexact = (problem: LevelProblem, { ranges, values }: Node) => {
   let found: { readonly index: number; readonly piece: number } | null = null
   let largest = 1e-9
   for (const [index, { term, hull, variables }] of createTerms(problem, ranges).entries()) {
@@ -199,9 +199,11 @@ export function* findLevels(problem: LevelProblem): Generator<undefined, Levels 
       null,
     )
     if (next === null) return null
-    const inexact = leastExact(problem, next)
+    const inexact = findInexact(problem, next)
     if (inexact === null || count > maxNodes) {
-      const levels = problem.groups.map(({ least }, index) => roundLevel(least + (next.values[1 + index] as number)))
+      const levels = problem.groups.map(({ minPower }, index) =>
+        roundLevel(minPower + (next.values[1 + index] as number)),
+      )
       return { levels, bound: next.bound }
     }
     open = open.filter(node => node !== next)

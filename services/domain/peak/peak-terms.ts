@@ -12,18 +12,19 @@ import { costAt, isRising, type PowerPiece, powerPieces } from './power-pieces.t
 export type OpenInterval = Interval & { readonly weight: number; readonly base: number }
 
 /**
- * Intervals whose highest power counts once: those of a range, or of one of its days. `least` is their highest known
- * power in kW. `most` is the highest power that a plan can reach.
+ * Intervals whose highest power counts once: those of a range, or of one of its days. `minPower` is their highest
+ * known power in kW. `maxPower` is the highest power that a plan can reach.
  */
 export type PeakGroup = {
-  readonly least: number
-  readonly most: number
+  readonly minPower: number
+  readonly maxPower: number
   readonly intervals: readonly OpenInterval[]
 }
 
 /**
- * Amount of a charge in a range of days, as a function of its measured power: at least the mean of the `highest`
- * highest of `known` and of its groups, in kW. `known` are the powers that no plan changes, falling.
+ * Amount of a charge in a range of days, as a function of its measured power in kW. The measured power is at least the
+ * mean of the `highest` highest powers of `known` and of its groups. `known` are the powers that no plan changes,
+ * falling.
  * `before` is the measured power without the plan.
  */
 export type PeakTerm = {
@@ -110,8 +111,8 @@ const measuredParts = (
   const open = samples.filter(({ isOpen }) => isOpen)
   const groups = groupBy(open, highest > 1 ? ({ day }) => day : () => 0).map((intervals): PeakGroup => {
     const all = isByDay ? samples.filter(({ day }) => day === intervals[0]?.day) : intervals
-    const least = maxOf(powersOf(all))
-    return { least, most: least + planPower * maxOf(intervals.map(({ weight }) => weight)), intervals }
+    const minPower = maxOf(powersOf(all))
+    return { minPower, maxPower: minPower + planPower * maxOf(intervals.map(({ weight }) => weight)), intervals }
   })
   return { highest, known: falling(known, highest), groups, before: meanOfHighest(counted, highest) }
 }
@@ -147,8 +148,8 @@ export function* peakTerms(
     const parts = measuredParts(charge, ofRange, planPower)
     if (parts === null) continue
     const share = Number(paidShare(charge, days)) / Number(shareDenominator)
-    const most = maxOf([...parts.known, ...parts.groups.map(group => group.most)])
-    const pieces = powerPieces(charge, earlier, share, most)
+    const maxPower = maxOf([...parts.known, ...parts.groups.map(group => group.maxPower)])
+    const pieces = powerPieces(charge, earlier, share, maxPower)
     terms.push({ ...parts, pieces, isRising: isRising(pieces) })
     yield null
   }
@@ -156,7 +157,7 @@ export function* peakTerms(
 }
 
 /** Return the least possible change of the amount of a term that no level limits. */
-export const leastChange = ({ pieces, isRising: rises, before }: PeakTerm, canFall: boolean): number => {
+export const minChange = ({ pieces, isRising: rises, before }: PeakTerm, canFall: boolean): number => {
   if (rises && !canFall) return 0
   const ends = pieces.flatMap(({ from, to, cost, rate }) => [cost, cost + rate * (to - from)])
   return Math.min(...ends) - costAt(pieces, before)

@@ -3,7 +3,7 @@ import { serveInOrder } from '../schedule/amount-flow.ts'
 import type { PlannedDevice } from '../schedule/amount-request.ts'
 import type { AmountFlow, FlowInput } from '../schedule/flow-input.ts'
 import { costPlan, type SlotUse } from '../schedule/plan-cost.ts'
-import { energiesOf, slotUsesOf } from '../schedule/read-flow.ts'
+import { energiesOf, type SlotEnergy, slotUsesOf } from '../schedule/read-flow.ts'
 import type { DirectionPeaks } from './direction-peaks.ts'
 import { measurePlan, type PlannedEnergy } from './planned-demand.ts'
 import { searchPeaks } from './search-peaks.ts'
@@ -15,8 +15,32 @@ export type ChargedPlan = {
   readonly bound: Money
 }
 
+const devicesPerPause = 32
+
+/** Return the use of slots by a flow, with a pause after some devices. */
+function* slotUses(
+  input: FlowInput,
+  { flow, generated }: AmountFlow,
+  devices: readonly PlannedDevice[],
+): Generator<undefined, readonly SlotUse[]> {
+  const energies: (readonly SlotEnergy[])[] = []
+  for (const [job, device] of devices.entries()) {
+    if (job % devicesPerPause === 0) yield undefined
+    energies.push(energiesOf(input, flow, device, job))
+  }
+  return slotUsesOf(energies, input.slots.length, generated, input.scale)
+}
+
+/** Return the energy of each slot through the grid. */
+const energiesOfSlots = ({ slots, sign }: FlowInput, uses: readonly SlotUse[]): readonly PlannedEnergy[] =>
+  uses.flatMap(({ energies, ownEnergy }, index): readonly PlannedEnergy[] => {
+    const energy = energies.reduce((sum, one) => sum + one, 0n) - ownEnergy
+    if (energy === 0n) return []
+    return [{ at: slots[index]?.start ?? 0, deviceId: null, flow: sign === 1n ? 'IMPORT' : 'EXPORT', energy }]
+  })
+
 /** Return the energy of each job through the grid. Own generation supplies all jobs of a slot in the same share. */
-const plannedEnergies = (
+const energiesOfDevices = (
   { slots }: FlowInput,
   uses: readonly SlotUse[],
   devices: readonly PlannedDevice[],
@@ -45,19 +69,17 @@ export function* planWithCharges(
   peaks: DirectionPeaks,
   isServed: boolean,
 ): Generator<unknown, ChargedPlan> {
-  const usesOf = ({ flow, generated }: AmountFlow): readonly SlotUse[] => {
-    const energies = devices.map((device, job) => energiesOf(input, flow, device, job))
-    return slotUsesOf(energies, input.slots.length, generated, input.scale)
-  }
+  // Few charges name devices. Without them, the energy of slots is enough.
+  const plannedOf = (uses: readonly SlotUse[]): readonly PlannedEnergy[] =>
+    peaks.namesDevices ? energiesOfDevices(input, uses, devices) : energiesOfSlots(input, uses)
   const evaluate = function* (found: AmountFlow): Generator<unknown, Money> {
     if (isServed && found !== plain) yield* serveInOrder(input.problem, found.flow)
-    const uses = usesOf(found)
-    yield undefined
+    const uses = yield* slotUses(input, found, devices)
     const { costs } = yield* costPlan(input.slots, uses, devices.length)
-    const changes = yield* measurePlan(peaks.meter, plannedEnergies(input, uses, devices))
+    const changes = yield* measurePlan(peaks.meter, plannedOf(uses))
     const cost = costs.reduce((sum, one) => sum + one, 0n)
     return input.sign * cost + changes.reduce((sum, { amount }) => sum + amount, 0n)
   }
   const { found, bound } = yield* searchPeaks(input, plain, peaks, evaluate)
-  return { found, planned: plannedEnergies(input, usesOf(found), devices), bound }
+  return { found, planned: plannedOf(yield* slotUses(input, found, devices)), bound }
 }

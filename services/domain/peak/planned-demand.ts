@@ -2,19 +2,24 @@ import type { DemandCharge, Power } from '../charge/charge.ts'
 import { daysOfMonth, monthOfDay } from '../charge/charge-days.ts'
 import { localDayNumber } from '../civil-time.ts'
 import type { Interval } from '../interval.ts'
-import type { Energy, Money } from '../quantity.ts'
+import { divideHalfEven, type Energy, type Money } from '../quantity.ts'
+import type { PlannedDevice, PlanPiece } from '../schedule/amount-request.ts'
+import { energyUnitMs } from '../schedule/plan-slots.ts'
 import { demandGridOf } from '../statement/demand-grid.ts'
 import { demandLine, type MonthPowers } from '../statement/demand-line.ts'
 import { type EnergySums, type MeteredEnergy, sumEnergy, withSums } from '../statement/metered-energy.ts'
 import type { LineContext } from '../statement/statement-line.ts'
 
-/** Charges for demand of a location, and what it has metered in all months that they read. */
+/** Charges for demand of a location, with its metered energy in all months that they read. */
 export type ChargedDemand = { readonly context: LineContext; readonly charges: readonly DemandCharge[] }
 
-/** Energy that a device plans to buy or sell, from `at` on. It lies in one interval of each charge. */
+/**
+ * Energy that a device plans to buy or sell, from `at` on. It lies in one interval of each charge. `deviceId` null: the
+ * energy of all devices together, if no charge names devices.
+ */
 export type PlannedEnergy = {
   readonly at: number
-  readonly deviceId: string
+  readonly deviceId: string | null
   readonly flow: 'IMPORT' | 'EXPORT'
   readonly energy: Energy
 }
@@ -76,6 +81,9 @@ const indexAt = (edges: readonly number[], at: number): number => {
   return low - 1
 }
 
+/** Number of planned energies between two pauses. */
+const plannedPerPause = 1_024
+
 /** Return the energy that a charge counts in each interval of a month, with that of a plan. */
 function* sumsWithPlan(
   metered: MeteredEnergy,
@@ -83,12 +91,13 @@ function* sumsWithPlan(
   edges: readonly number[],
   planned: readonly PlannedEnergy[],
 ): Generator<null, EnergySums> {
-  const add = (energies: readonly Energy[], flow: PlannedEnergy['flow']): Energy[] => {
+  const add = function* (energies: readonly Energy[], flow: PlannedEnergy['flow']): Generator<null, Energy[]> {
     const sums = [...energies]
-    for (const { at, deviceId, flow: plannedFlow, energy } of planned) {
+    for (const [count, { at, deviceId, flow: plannedFlow, energy }] of planned.entries()) {
+      if (count % plannedPerPause === 0) yield null
       const index = indexAt(edges, at)
       if (plannedFlow !== flow || index < 0 || index >= sums.length) continue
-      if (deviceIds !== null && !deviceIds.includes(deviceId)) continue
+      if (deviceIds !== null && !deviceIds.some(id => id === deviceId)) continue
       sums[index] = (sums[index] as Energy) + energy
     }
     return sums
@@ -96,11 +105,12 @@ function* sumsWithPlan(
   const sumsOf = (flow: DemandCharge['counts']) => sumEnergy(metered, { counts: flow, deviceIds }, edges)
   if (counts !== 'NET_IMPORT') {
     const { energies, records } = yield* sumsOf(counts)
-    return { energies: add(energies, counts === 'EXPORT' ? 'EXPORT' : 'IMPORT'), records: records + planned.length }
+    const sums = yield* add(energies, counts === 'EXPORT' ? 'EXPORT' : 'IMPORT')
+    return { energies: sums, records: records + planned.length }
   }
   const [bought, sold] = [yield* sumsOf('IMPORT'), yield* sumsOf('EXPORT')]
-  const soldEnergies = add(sold.energies, 'EXPORT')
-  const net = add(bought.energies, 'IMPORT').map((energy, index) => energy - (soldEnergies[index] as Energy))
+  const soldEnergies = yield* add(sold.energies, 'EXPORT')
+  const net = (yield* add(bought.energies, 'IMPORT')).map((energy, index) => energy - (soldEnergies[index] as Energy))
   return {
     energies: net.map(energy => (energy > 0n ? energy : 0n)),
     records: bought.records + sold.records + planned.length,
@@ -109,7 +119,7 @@ function* sumsWithPlan(
 
 /**
  * Measure charges with a plan, as the statement of each month will if its records follow the plan.
- * Energy of the plan is added to what is stored for the same time.
+ * Energy of the plan is added to stored energy of the same time.
  */
 export function* measurePlan(
   { context, months }: DemandMeter,
@@ -135,4 +145,35 @@ export function* measurePlan(
     })
   }
   return changes
+}
+
+/** Return the edges of the intervals of all charges, ascending. */
+function* intervalEdges({ context, months }: DemandMeter): Generator<null, readonly number[]> {
+  const all = new Set<number>()
+  for (const { charge, month } of months) {
+    const { edges } = yield* demandGridOf(context.metered, charge.intervalMinutes, daysOfMonth(month))
+    for (const edge of edges) all.add(edge)
+  }
+  return [...all].sort((a, b) => a - b)
+}
+
+/** Return the energy of planned pieces in the intervals of all charges. */
+export function* energiesOfPieces(
+  meter: DemandMeter,
+  devices: readonly { readonly device: PlannedDevice; readonly pieces: readonly PlanPiece[] }[],
+): Generator<null, readonly PlannedEnergy[]> {
+  const edges = yield* intervalEdges(meter)
+  const planned: PlannedEnergy[] = []
+  for (const { device, pieces } of devices) {
+    for (const { start, end, power } of pieces) {
+      for (let from = start, index = indexAt(edges, start) + 1; from < end; index += 1) {
+        const at = from
+        from = Math.min(end, edges[index] ?? end)
+        const energy = divideHalfEven(power * BigInt(from - at), energyUnitMs)
+        planned.push({ at, deviceId: device.deviceId, flow: device.direction, energy })
+      }
+    }
+    yield null
+  }
+  return planned
 }

@@ -15,7 +15,7 @@ const kilowatts = (power: bigint): number => Number(power) / 1e9
 const kilowattsOf = ({ dividend, divisor }: Fraction): number => Number(dividend) / Number(divisor) / 1e9
 
 /**
- * Billed power before rounding as a function of measured power z: max(`least`, `slope` × z + `offset`), in kW.
+ * Billed power before rounding as a function of measured power z: max(`minPower`, `slope` × z + `offset`), in kW.
  * Source: docs/rules/schedules.md #charges.
  */
 const billedPower = (charge: DemandCharge, earlier: EarlierPower) => {
@@ -33,7 +33,7 @@ const billedPower = (charge: DemandCharge, earlier: EarlierPower) => {
     ...(charge.over === 'ROLLING' && !isMean ? rolling : []),
   ]
   const above = kilowatts(charge.above)
-  return { slope, offset: mean - above, least: Math.max(0, Math.max(...floors) - above) }
+  return { slope, offset: mean - above, minPower: Math.max(0, Math.max(...floors) - above) }
 }
 
 /** Return the money of one unit of time for a power in kW, in the currency. */
@@ -47,8 +47,8 @@ const priceEdges = ({ tiers, steps }: DemandCharge): readonly number[] =>
     : tiers.flatMap(({ to }) => (to === null ? [] : [kilowatts(to)]))
 
 /** Return the pieces of the money of a billed power between two powers, without rounding of power. */
-const exactPieces = (charge: DemandCharge, least: number, most: number): readonly PowerPiece[] => {
-  const edges = [least, ...priceEdges(charge).filter(edge => edge > least && edge < most), most]
+const exactPieces = (charge: DemandCharge, minPower: number, upTo: number): readonly PowerPiece[] => {
+  const edges = [minPower, ...priceEdges(charge).filter(edge => edge > minPower && edge < upTo), upTo]
   return edges.slice(1).map((to, index) => {
     const from = edges[index] as number
     const middle = (from + to) / 2
@@ -60,18 +60,18 @@ const exactPieces = (charge: DemandCharge, least: number, most: number): readonl
 }
 
 /** Return the pieces of the money of a billed power that is rounded to multiples. */
-const roundedPieces = (charge: DemandCharge, least: number, most: number): readonly PowerPiece[] => {
-  if (charge.rounding === null) return exactPieces(charge, least, most)
+const roundedPieces = (charge: DemandCharge, minPower: number, upTo: number): readonly PowerPiece[] => {
+  if (charge.rounding === null) return exactPieces(charge, minPower, upTo)
   const to = kilowatts(charge.rounding.to)
   const { mode } = charge.rounding
-  if ((most - least) / to > maxRoundedPieces) {
-    const shifted = exactPieces(charge, Math.max(0, least - to), Math.max(0, most - to))
+  if ((upTo - minPower) / to > maxRoundedPieces) {
+    const shifted = exactPieces(charge, Math.max(0, minPower - to), Math.max(0, upTo - to))
     return shifted.map(piece => ({ ...piece, from: piece.from + to, to: piece.to + to }))
   }
   const below = mode === 'UP' ? 1 : mode === 'DOWN' ? 0 : 0.5
   const pieces: PowerPiece[] = []
-  for (let count = Math.floor(least / to); (count - below) * to < most; count += 1) {
-    const [from, end] = [Math.max(least, (count - below) * to), Math.min(most, (count + 1 - below) * to)]
+  for (let count = Math.floor(minPower / to); (count - below) * to < upTo; count += 1) {
+    const [from, end] = [Math.max(minPower, (count - below) * to), Math.min(upTo, (count + 1 - below) * to)]
     if (from <= end) pieces.push({ from, to: end, cost: moneyOf(charge, Math.max(0, count) * to), rate: 0 })
   }
   return pieces
@@ -87,9 +87,9 @@ export const powerPieces = (
   share: number,
   maxPower: number,
 ): readonly PowerPiece[] => {
-  const { slope, offset, least } = billedPower(charge, earlier)
-  const most = Math.max(least, slope * maxPower + offset)
-  const pieces = roundedPieces(charge, least, most)
+  const { slope, offset, minPower } = billedPower(charge, earlier)
+  const upTo = Math.max(minPower, slope * maxPower + offset)
+  const pieces = roundedPieces(charge, minPower, upTo)
     .filter(({ from, to }) => to > from)
     .map(piece => ({
       from: Math.max(0, (piece.from - offset) / slope),
@@ -112,8 +112,8 @@ export const isRising = (pieces: readonly PowerPiece[]): boolean =>
 
 /** Return the cost of a power; at an edge the lower one of both pieces. */
 export const costAt = (pieces: readonly PowerPiece[], power: number): number => {
-  let least = Number.POSITIVE_INFINITY
+  let minPower = Number.POSITIVE_INFINITY
   for (const { from, to, cost, rate } of pieces)
-    if (power >= from - 1e-9 && power <= to + 1e-9) least = Math.min(least, cost + rate * (power - from))
-  return least === Number.POSITIVE_INFINITY ? (pieces.at(-1)?.cost ?? 0) : least
+    if (power >= from - 1e-9 && power <= to + 1e-9) minPower = Math.min(minPower, cost + rate * (power - from))
+  return minPower === Number.POSITIVE_INFINITY ? (pieces.at(-1)?.cost ?? 0) : minPower
 }

@@ -30,8 +30,10 @@ type PeakNetwork = {
 }
 
 const maxFlows = 100
-/** Maximum work of the searches for paths, about 15 s. */
-const maxWork = 4_000_000_000
+/** Maximum work, about 15 s, in the unit of `CappedFlow`. */
+const maxWork = 500_000_000
+/** Work to measure a charge in a month. */
+const measureWork = 50_000
 
 /**
  * Return the allowed difference to the optimum, in the currency.
@@ -154,7 +156,7 @@ export function* searchPeaks(
 ): Generator<unknown, PeakSearch> {
   const network = createNetwork(input, peaks)
   let best = { found: plain, sum: yield* evaluate(plain) }
-  let problem: LevelProblem = { terms: peaks.terms, groups: peaks.groups, leastCost: 0, cuts: [] }
+  let problem: LevelProblem = { terms: peaks.terms, groups: peaks.groups, minCost: 0, cuts: [] }
   let [bound, work]: [number, number] = [Number.NEGATIVE_INFINITY, 0]
   const tried = new Set<string>()
   let levels: readonly number[] | null = null
@@ -166,13 +168,14 @@ export function* searchPeaks(
       Float64Array.from(limits, ({ limit }) => limit),
       network.penalty,
     )
-    work += capped.work
-    if (levels === null) problem = { ...problem, leastCost: capped.cost }
+    work += capped.work + peaks.meter.months.length * (measureWork + 2 * input.slots.length)
+    work += 2 * capped.found.flow.energy.length
+    if (levels === null) problem = { ...problem, minCost: capped.cost }
     else problem = { ...problem, cuts: [...problem.cuts, cutOf(network, limits, capped, peaks.groups.length)] }
     const sum: Money = yield* evaluate(capped.found)
     if (sum < best.sum) best = { found: capped.found, sum }
     const next = yield* findLevels(problem)
-    if (next !== null) bound = Math.max(bound, next.bound - peaks.before + peaks.least)
+    if (next !== null) bound = Math.max(bound, next.bound - peaks.before + peaks.minChange)
     if (sumOf(best.sum) - bound <= toleranceOf(sumOf(best.sum))) return { found: best.found, bound: best.sum }
     const key = next?.levels.map(level => level.toFixed(7)).join(' ') ?? ''
     if (next === null || tried.has(key) || flows >= maxFlows || work >= maxWork) break

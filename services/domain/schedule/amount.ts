@@ -6,6 +6,7 @@ import {
   type ChargedDemand,
   createDemandMeter,
   type DemandMeter,
+  energiesOfPieces,
   measurePlan,
   type PlanCharge,
   type PlannedEnergy,
@@ -88,6 +89,29 @@ type PlanDirection = PlannedDevice['direction']
  * Source: docs/rules/schedules.md #amount, #threshold, #charges.
  */
 export function* planAmount(
+  request: AmountRequest,
+  pricing: AmountPricing,
+  requestedOffset: number,
+): Generator<unknown, Result<AmountPlan>> {
+  const planned = yield* planDirections(request, pricing, requestedOffset)
+  const { demand, ...plainPricing } = pricing
+  // The plan without charges has longer slots. Only if the plan with charges may not be the optimum can it be better.
+  const isOptimum = !planned.ok || planned.value.demand === null || sumOf(planned.value) === planned.value.demand.bound
+  if (isOptimum || demand === undefined || pricing.generation.length > 0) return planned
+  const plain = yield* planDirections(request, plainPricing, requestedOffset)
+  if (!plain.ok || planned.value.demand === null) return planned
+  const meter = yield* createDemandMeter(demand, intervalOf(request.devices))
+  const charges = yield* measurePlan(meter, yield* energiesOfPieces(meter, plain.value.devices))
+  const charged = { ...plain.value, demand: { charges, bound: planned.value.demand.bound } }
+  return sumOf(charged) < sumOf(planned.value) ? accepted(charged) : planned
+}
+
+/** Return the sum of the cost of a plan and the changes of its charges. */
+const sumOf = ({ cost, demand }: AmountPlan): Money =>
+  (demand?.charges ?? []).reduce((sum, { amount }) => sum + amount, cost)
+
+/** Plan imports and exports, each alone. */
+function* planDirections(
   request: AmountRequest,
   pricing: AmountPricing,
   requestedOffset: number,

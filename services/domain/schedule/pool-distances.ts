@@ -1,5 +1,5 @@
 import { collectUnseen, setBits } from './bit-rows.ts'
-import type { PoolNetwork } from './pool-network.ts'
+import type { PoolNetwork, Queue } from './pool-network.ts'
 import { createMarks } from './residual-graph.ts'
 
 /**
@@ -35,52 +35,94 @@ export const distancesOf = (network: PoolNetwork): Distances => {
   }
 }
 
-/** Position in each queue, and the amount to add to its prices. */
+/**
+ * Position in a queue, the amount to add to its prices, and the cost of its next free slot. Heads of equal cost are in
+ * the order of their numbers.
+ */
+type QueueHead = Queue & {
+  readonly number: number
+  readonly capacity: Float64Array
+  readonly poolCost: number
+  next: number
+  cost: number
+}
+
+/** Move a head to its next slot that is free and has no cost yet. The cost is infinite at the end of the queue. */
+const advance = (head: QueueHead, slotNode: number, nodeCosts: Float64Array): void => {
+  const { slots, prices, capacity, poolCost } = head
+  let next = head.next
+  for (; next < slots.length; next += 1) {
+    const slot = slots[next] as number
+    if (nodeCosts[slotNode + slot] === infinite && (capacity[slot] as number) > 0) break
+  }
+  head.next = next
+  head.cost = next === slots.length ? infinite : poolCost + (prices[next] as number)
+}
+
+const isBefore = (a: QueueHead, b: QueueHead): boolean => a.cost < b.cost || (a.cost === b.cost && a.number < b.number)
+
+/** Create a binary heap of the heads with a slot, the cheapest first. All slots have an infinite cost. */
 const createQueueHeads = (
-  queues: PoolNetwork['queues'],
-  ownQueue: PoolNetwork['ownQueue'],
+  { queues, ownQueue, ownCapacity, gridCapacity, nodes }: PoolNetwork,
   nodeCosts: Float64Array,
-) => {
-  const ofPools = queues.map((queue, pool) => ({
-    ...queue,
-    isOwnEnergy: false,
-    poolCost: nodeCosts[pool] as number,
-    next: 0,
-  }))
-  return [{ ...ownQueue, isOwnEnergy: true, poolCost: 0, next: 0 }, ...ofPools].filter(
-    ({ slots, poolCost }) => slots.length > 0 && poolCost < infinite,
-  )
+): QueueHead[] => {
+  const heads: QueueHead[] = []
+  for (const [number, queue] of [ownQueue, ...queues].entries()) {
+    const poolCost = number === 0 ? 0 : (nodeCosts[number - 1] as number)
+    if (poolCost === infinite) continue
+    const capacity = number === 0 ? ownCapacity : gridCapacity
+    const head = { ...queue, number, capacity, poolCost, next: 0, cost: infinite }
+    advance(head, nodes.slot, nodeCosts)
+    if (head.cost < infinite) heads.push(head)
+  }
+  return heads.sort((a, b) => (isBefore(a, b) ? -1 : 1))
+}
+
+/** Move the first head of a heap down to its place. */
+const sinkFirst = (heads: QueueHead[]): void => {
+  const head = heads[0] as QueueHead
+  let place = 0
+  for (;;) {
+    let child = 2 * place + 1
+    const [left, right] = [heads[child], heads[child + 1]]
+    if (left === undefined) break
+    if (right !== undefined && isBefore(right, left)) child += 1
+    const first = heads[child] as QueueHead
+    if (isBefore(head, first)) break
+    heads[place] = first
+    place = child
+  }
+  heads[place] = head
+}
+
+/** Return the head of the cheapest free slot without a cost; undefined if there is none. */
+const cheapestHead = (heads: QueueHead[], slotNode: number, nodeCosts: Float64Array): QueueHead | undefined => {
+  for (;;) {
+    const head = heads[0]
+    if (head === undefined || head.cost === infinite) return undefined
+    const { cost } = head
+    advance(head, slotNode, nodeCosts)
+    if (head.cost === cost) return head
+    sinkFirst(heads)
+  }
 }
 
 /**
  * Calculate the costs of slots and jobs from those of pools and of own energy. Returns the cost at the cheapest job
  * with demand.
  */
-const measureSlotsAndJobs = (
-  { graph, queues, ownQueue, ownCapacity, gridCapacity, nodes }: PoolNetwork,
-  nodeCosts: Float64Array,
-): number => {
+const measureSlotsAndJobs = (network: PoolNetwork, nodeCosts: Float64Array): number => {
+  const { graph, nodes } = network
   const { problem, flow, openTakers, activeGivers } = graph
   const seen = createMarks(graph)
-  const queueHeads = createQueueHeads(queues, ownQueue, nodeCosts)
   nodeCosts.fill(infinite, nodes.slot)
+  const heads = createQueueHeads(network, nodeCosts)
   let [nearest, jobsLeft] = [infinite, flow.unmet.length]
   for (;;) {
-    let [cheapestSlot, cost] = [-1, infinite]
-    for (const head of queueHeads) {
-      const { slots, prices, poolCost } = head
-      const capacity = head.isOwnEnergy ? ownCapacity : gridCapacity
-      let next = head.next
-      for (; next < slots.length; next += 1) {
-        const slot = slots[next] as number
-        if (nodeCosts[nodes.slot + slot] === infinite && (capacity[slot] as number) > 0) break
-      }
-      head.next = next
-      if (next === slots.length || poolCost + (prices[next] as number) >= cost) continue
-      cheapestSlot = slots[next] as number
-      cost = poolCost + (prices[next] as number)
-    }
-    if (cheapestSlot === -1 || cost > nearest) return nearest
+    const head = cheapestHead(heads, nodes.slot, nodeCosts)
+    if (head === undefined || head.cost > nearest) return nearest
+    const { cost } = head
+    const cheapestSlot = head.slots[head.next] as number
     const [reachedSlots, jobs]: [number[], number[]] = [[cheapestSlot], []]
     setBits(seen.givers, reachedSlots)
     for (const slot of reachedSlots) {

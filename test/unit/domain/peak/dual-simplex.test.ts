@@ -12,7 +12,7 @@ const programs: fc.Arbitrary<LinearProgram> = fc.record({
       coefficients: fc
         .array(fc.integer({ min: -4, max: 6 }), { minLength: variables, maxLength: variables })
         .map(values => new Map(values.map((value, index) => [index, value] as const))),
-      least: fc.integer({ min: -20, max: 20 }),
+      min: fc.integer({ min: -20, max: 20 }),
     }),
     { minLength: 1, maxLength: 9 },
   ),
@@ -22,8 +22,8 @@ const programs: fc.Arbitrary<LinearProgram> = fc.record({
 const expectedOf = ({ costs, rows }: LinearProgram): number | null => {
   const names = costs.map((cost, index) => ({ name: `x${index}`, max: 1e6, cost }))
   const texts = rows.map(
-    ({ coefficients, least }) =>
-      `${[...coefficients].map(([index, value]) => `${value < 0 ? '-' : '+'} ${Math.abs(value)} x${index}`).join(' ')} >= ${least}`,
+    ({ coefficients, min }) =>
+      `${[...coefficients].map(([index, value]) => `${value < 0 ? '-' : '+'} ${Math.abs(value)} x${index}`).join(' ')} >= ${min}`,
   )
   try {
     return solveProgram('Minimize', costsOf(names), texts, names)
@@ -44,9 +44,9 @@ describe('the dual simplex method', () => {
       }
       solved += 1
       expect(found?.value).toBeCloseTo(expected, 6)
-      for (const { coefficients, least } of program.rows) {
+      for (const { coefficients, min } of program.rows) {
         const sum = [...coefficients].reduce((all, [index, value]) => all + value * (found?.values[index] ?? 0), 0)
-        expect(sum).toBeGreaterThanOrEqual(least - 1e-6)
+        expect(sum).toBeGreaterThanOrEqual(min - 1e-6)
       }
       expect(found?.values.every(value => value >= -1e-6)).toBe(true)
     })
