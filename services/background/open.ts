@@ -2,6 +2,7 @@ import { currentInstant } from '../platform/clock.ts'
 import { marketAreasOf } from '../platform/geocoding/geocode.ts'
 import { emptyRoleModule, type LeasedWork, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { timeZone } from '../platform/time-zone.ts'
+import { calendarFanOut } from './calendar-fan-out.ts'
 import { erasureRelay } from './erasure-relay.ts'
 import { eventRelay } from './event-relay.ts'
 import { forecastWork } from './forecast-work.ts'
@@ -34,6 +35,7 @@ export const openBackground = async (
   start([
     erasureRelay({ ...appender, database, logger, at }),
     eventRelay({ database, log, codec, onPublished: events => metrics.eventsPublished.inc(events) }),
+    calendarFanOut(database, at),
     ...recordTimers(database, at),
     planWork({ database, publishRecosts: relay.publish, at }),
     forecastWork({ database, timeZone, announcePrices: relay.announce, logger, at }),

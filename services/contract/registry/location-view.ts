@@ -26,6 +26,7 @@ export type LocationWithTariffs = OwnedObject & {
   readonly geoLocation: { readonly lat: number; readonly lng: number } | null
   readonly importSourceId: string | null
   readonly exportSourceId: string | null
+  readonly calendarId: string | null
   readonly metadata: Readonly<Record<string, string>>
   readonly tariffs: readonly (ContractedTariff & { readonly id: string; readonly status: 'CONNECTED' | 'ERROR' })[]
   readonly pendingTariffs?: readonly (DirectionAndType & { readonly failingSince: number | null })[]
@@ -104,6 +105,7 @@ export const locationToWire = (location: LocationWithTariffs, at: number): Locat
     tariff_status: forEachKind(kind => tariffStatusAt(location, kind, at)),
     tariff_elements: location.tariffs.map(({ id }) => id),
     market_sources: { import: location.importSourceId, export: location.exportSourceId },
+    calendar_id: location.calendarId,
     metadata: { ...location.metadata },
   })
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
+import type { VersionRename } from '../earlier-api-version.ts'
 import {
   clearable,
   currencyCode,
@@ -27,6 +28,7 @@ export type LocationInput = {
   readonly currencyCode: string | null
   readonly importSourceId: string | null
   readonly exportSourceId: string | null
+  readonly calendarId: string | null
   readonly metadata: Readonly<Record<string, string>>
 }
 
@@ -39,6 +41,7 @@ const describeTimezone = 'Any IANA time zone. Default: the time zone of the addr
 const describeCurrency = 'ISO 4217 code. Default: the currency of the country.'
 const describeSources =
   'Sources of the market prices. Default for import: the source of the market area; for export: the import source.'
+const describeCalendar = 'Calendar of holidays and special days. Default: the calendar of country and state.'
 
 /** Read the body that creates a location. */
 export const locationCreation = fields({
@@ -52,6 +55,7 @@ export const locationCreation = fields({
   market_sources: optional(
     fields({ import: optional(identifier('mrs')), export: optional(identifier('mrs')) }),
   ).describe(describeSources),
+  calendar_id: optional(identifier('cal')).describe(describeCalendar),
   metadata: optional(metadata).describe('Up to 20 texts of your own.'),
 }).transform(
   (wire): LocationInput => ({
@@ -62,6 +66,7 @@ export const locationCreation = fields({
     currencyCode: wire.currency_code ?? null,
     importSourceId: wire.market_sources?.import ?? null,
     exportSourceId: wire.market_sources?.export ?? null,
+    calendarId: wire.calendar_id ?? null,
     metadata: wire.metadata ?? {},
   }),
 )
@@ -76,6 +81,7 @@ export const changeableLocationFields = {
   market_sources: clearable(
     fields({ import: clearable(identifier('mrs')), export: clearable(identifier('mrs')) }),
   ).describe(describeSources),
+  calendar_id: clearable(identifier('cal')).describe(`${describeCalendar} Null returns to it.`),
   metadata: clearable(metadata).describe('Replaces all texts; null removes them.'),
 }
 
@@ -96,6 +102,7 @@ const locationChangeOf = (wire: z.output<z.ZodObject<typeof changeableLocationFi
   ...(wire.timezone === undefined ? {} : { timezone: wire.timezone }),
   ...(wire.currency_code === undefined ? {} : { currencyCode: wire.currency_code }),
   ...sourceChangeOf(wire.market_sources),
+  ...(wire.calendar_id === undefined ? {} : { calendarId: wire.calendar_id }),
   ...(wire.metadata === undefined ? {} : { metadata: wire.metadata ?? {} }),
 })
 
@@ -143,6 +150,7 @@ export const locationShape = objectShape('loc', 'location', {
   }),
   tariff_elements: z.array(idText('trf')),
   market_sources: z.object({ import: orNull(idText('mrs')), export: orNull(idText('mrs')) }),
+  calendar_id: orNull(idText('cal')).describe('Null if country and state are unknown.'),
   metadata: z.record(z.string(), z.string()),
   hint: z
     .string()
@@ -175,15 +183,20 @@ const example: LocationWire = objectToWire('location', exampleObject('loc'), {
   },
   tariff_elements: ['trf_0198c0ffee00112233445566'],
   market_sources: { import: 'mrs_0198c0ffee00112233445566', export: 'mrs_0198c0ffee00112233445566' },
+  calendar_id: 'cal_0198c0ffee00112233445566',
   metadata: {},
 })
 
 const tag = 'Locations'
+/** Differences of locations between the API versions: the earlier version has no calendars. */
+export const locationRenames: readonly VersionRename[] = [{ current: 'calendar_id' }]
+const renames = { body: locationRenames, answer: locationRenames }
 const answer = { name: 'Location', shape: locationShape }
 const locationRefusals = [
   'geo_location_not_found',
   'customer_not_found',
   'market_source_not_found',
+  'calendar_not_found',
   'currency_mismatch',
   'reference_id_taken',
 ] as const
@@ -199,6 +212,7 @@ export const locationCreate = defineOperation({
   references: { body: { customer_id: customerOnly } },
   body: locationCreation,
   answer,
+  renames,
   status: 201,
   idempotent: true,
   refusals: locationRefusals,
@@ -217,6 +231,7 @@ export const locationList = defineOperation({
   description: 'Newest first.',
   tag,
   ...listing('Location', locationShape, '/locations', example),
+  renames: { answer: [{ current: 'data.calendar_id' }] },
   routes: sameRoute('GET', '/locations'),
   references: { query: { ...cursorReferences(locationOnly), customer_id: customerOnly } },
   query: listParameters({
@@ -233,6 +248,7 @@ export const locationRetrieve = defineOperation({
     'Returns the location with the status of its tariffs. tariff_elements are the ids of the active tariffs.',
   tag,
   ...retrieval(answer, example),
+  renames: { answer: locationRenames },
   routes: sameRoute('GET', '/locations/{id}'),
   references: { id: locationOnly },
 })
@@ -241,15 +257,23 @@ export const locationUpdate = defineOperation({
   id: 'location_update',
   summary: 'Update a location',
   description:
-    'Absent members do not change; null clears a member; other members may be sent back unchanged. After a change of time zone or market source, all stored records are priced again. The currency cannot change if tariffs or records exist.',
+    'Absent members do not change; null clears a member; other members may be sent back unchanged. After a change of time zone or market source, all stored records are priced again; after a change of the calendar, those of the changed days. The currency cannot change if tariffs or records exist.',
   tag,
   access: 'all',
   routes: sameRoute('PATCH', '/locations/{id}'),
   references: { id: locationOnly, body: { customer_id: customerOnly } },
   body: locationPatch(locationShape),
   answer,
+  renames,
   status: 200,
-  refusals: [...locationRefusals, 'currency_in_use', 'field_immutable'],
+  refusals: [
+    ...locationRefusals,
+    'currency_in_use',
+    'field_immutable',
+    'calendar_required',
+    'day_type_not_found',
+    'schedule_overlap',
+  ],
   examples: { body: { timezone: 'Europe/Vienna' }, answer: { ...example, timezone: 'Europe/Vienna' } },
 })
 

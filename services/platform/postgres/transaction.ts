@@ -33,6 +33,7 @@ const refusals: Readonly<Record<string, Refusal>> = {
     'No market source has this id.',
     'market_sources.export',
   ),
+  locations_calendar_fkey: constraintRefusal('calendar_not_found', 'No calendar has this id.', 'calendar_id'),
   tariffs_location_fkey: constraintRefusal('location_not_found', 'No location has this id.', 'location_id'),
   tariffs_provider_fkey: constraintRefusal('provider_not_found', 'No provider has this id.', 'provider_id'),
   tariffs_overlap: constraintRefusal(

@@ -1,3 +1,4 @@
+import type { LocationCalendar } from '../../domain/charge/location-calendar.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
 import { createPricingPool, type PricingPool } from '../../domain/tariff/pricing-pool.ts'
 import { compileSnapshot, type PricingSnapshot } from '../../domain/tariff/snapshot.ts'
@@ -12,6 +13,7 @@ import {
   readPricingRevisions,
   type SourceRevision,
 } from '../postgres/pricing/pricing-input.ts'
+import { type CalendarCache, ensureCalendars } from './calendar-cache.ts'
 import { type CachedSeries, ensureSeries, type SeriesCache, usedSources } from './market-series-cache.ts'
 
 /** Pricing of a location with its revisions. A source id is null if no market tariff uses the source. */
@@ -62,6 +64,7 @@ type CacheState = {
   readonly pool: PricingPool
   readonly entries: Map<string, CacheEntry>
   readonly series: SeriesCache
+  readonly calendars: CalendarCache
   readonly faults: Map<string, string>
 }
 
@@ -83,7 +86,11 @@ const seriesOfSource = ({ series }: CacheState, source: SourceRevision | null): 
   return known
 }
 
-const compile = (state: CacheState, location: LocationPricing): CacheEntry => {
+const compile = (
+  state: CacheState,
+  location: LocationPricing,
+  calendars: ReadonlyMap<string, LocationCalendar>,
+): CacheEntry => {
   const zone = state.timeZone(location.timezone)
   if (zone === null)
     throw new RangeError(`The location ${location.locationId} has the unknown time zone ${location.timezone}`)
@@ -95,7 +102,7 @@ const compile = (state: CacheState, location: LocationPricing): CacheEntry => {
     locationId: location.locationId,
     currencyCode: location.currencyCode,
     timeZone: zone,
-    calendar: null,
+    calendar: calendars.get(location.calendar?.id ?? '') ?? null,
     tariffs: location.tariffs,
     importMarket: importSeries?.series ?? null,
     exportMarket: exportSeries?.series ?? null,
@@ -112,9 +119,10 @@ const compile = (state: CacheState, location: LocationPricing): CacheEntry => {
 }
 
 /** Compile a location. An error is stored as its fault and does not affect other locations. */
-const tryCompile = (state: CacheState, location: LocationPricing): CacheEntry | null => {
+const tryCompile = (...of: Parameters<typeof compile>): CacheEntry | null => {
+  const [state, location] = of
   try {
-    return compile(state, location)
+    return compile(...of)
   } catch (error) {
     state.faults.set(location.locationId, String(error))
     return null
@@ -142,12 +150,13 @@ const load = async (
   const locations = await loadLocationPricing(database.operator, requests)
   await runInTimeSlices(prepareSchedules(state, locations))
   const fromOf = new Map(requests.map(({ locationId, from }) => [locationId, from]))
+  const calendars = await ensureCalendars(database, state.calendars, locations)
   await ensureSeries(database, series, locations, fromOf)
   // No await from here on, so that the snapshots use exactly the series that are cached now.
   const loaded = new Map<string, CacheEntry>()
   for (const { locationId } of requests) faults.delete(locationId)
   for (const location of locations) {
-    const entry = tryCompile(state, location)
+    const entry = tryCompile(state, location, calendars)
     if (entry === null) continue
     entries.delete(location.locationId)
     entries.set(location.locationId, entry)
@@ -209,6 +218,7 @@ export const pricingCache = (
     pool: createPricingPool(),
     entries: new Map(),
     series: new Map(),
+    calendars: new Map(),
     faults: new Map(),
   }
   return {

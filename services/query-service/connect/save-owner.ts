@@ -10,6 +10,7 @@ import { marketOfArea } from '../../platform/postgres/pricing/markets.ts'
 import { createCustomer, listCustomers, retrieveCustomer } from '../../platform/postgres/registry/customers.ts'
 import type { LocationDraft, StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { createLocation, lockLocation, updateLocation } from '../../platform/postgres/registry/locations.ts'
+import { defaultCalendarId } from '../registry/country-calendar.ts'
 import { changedChoice, locationDraft, resolveLocation } from '../registry/resolve-location.ts'
 import type { ConnectTransaction } from './connect-dependencies.ts'
 import { postalOf } from './geocode-address.ts'
@@ -49,6 +50,7 @@ const newChoice = ({ request, state }: StoredSession, customerId: string | null)
   currencyCode: null,
   importSourceId: null,
   exportSourceId: null,
+  calendarId: null,
   metadata: {},
 })
 
@@ -66,8 +68,9 @@ const draftLocation = async (
   const geoPlace = resolveLocation(choice, dependencies)
   if (!geoPlace.ok) return geoPlace
   const { currencyCode } = geoPlace.value
+  const calendarId = await defaultCalendarId(dependencies, choice.postalAddress, at)
   const area = areaOf(state) ?? geoPlace.value.marketArea
-  if (area === null) return accepted(locationDraft(choice, geoPlace.value, null))
+  if (area === null) return accepted(locationDraft(choice, geoPlace.value, null, calendarId))
   const known = (await marketOfArea(transaction, area, currencyCode))?.id ?? null
   const source =
     needsMarketSource && choice.importSourceId === null
@@ -76,7 +79,7 @@ const draftLocation = async (
   // The region that the person chose takes precedence over the address.
   const chosen =
     state.region === null || choice.importSourceId !== null ? choice : { ...choice, importSourceId: source }
-  return accepted(locationDraft(chosen, geoPlace.value, source))
+  return accepted(locationDraft(chosen, geoPlace.value, source, calendarId))
 }
 
 const comparedMembers = ['customerId', 'timezone', 'currencyCode', 'importSourceId', 'exportSourceId'] as const

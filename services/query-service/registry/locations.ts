@@ -39,6 +39,7 @@ import { type Tenant, type TenantTransaction, withTenant } from '../../platform/
 import { type Change, change, deletion, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
+import { defaultCalendarId } from './country-calendar.ts'
 import {
   changedChoice,
   locationDraft,
@@ -65,13 +66,15 @@ const resolveChoice = async (
   transaction: TenantTransaction,
   choice: LocationInput,
   dependencies: QueryServiceDependencies,
+  at: number,
 ): Promise<Result<ResolvedChoice>> => {
   const resolvedLocation = resolveLocation(choice, dependencies)
   if (!resolvedLocation.ok) return resolvedLocation
   const { marketArea, currencyCode } = resolvedLocation.value
   const source = marketArea === null ? null : await marketOfArea(transaction, marketArea, currencyCode)
+  const calendarId = choice.calendarId === null ? await defaultCalendarId(dependencies, choice.postalAddress, at) : null
   return accepted({
-    draft: locationDraft(choice, resolvedLocation.value, source?.id ?? null),
+    draft: locationDraft(choice, resolvedLocation.value, source?.id ?? null, calendarId),
     hint: hintOf(choice, resolvedLocation.value),
   })
 }
@@ -156,7 +159,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       const choice = changedChoice(before, body)
       const { referenceId, customerId, metadata } = choice
       const resolution = needsResolution(body)
-        ? await resolveChoice(transaction, choice, dependencies)
+        ? await resolveChoice(transaction, choice, dependencies, request.at)
         : accepted({ draft: { ...before, referenceId, customerId, metadata }, hint: null })
       if (!resolution.ok) return resolution
       const { draft, hint } = resolution.value
@@ -174,7 +177,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
 export const locationOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(locationCreate, request =>
     change(dependencies, locationCreate, request, async transaction => {
-      const resolution = await resolveChoice(transaction, request.body, dependencies)
+      const resolution = await resolveChoice(transaction, request.body, dependencies, request.at)
       if (!resolution.ok) return resolution
       const { draft, hint } = resolution.value
       const location = await createLocation(transaction, draft, request.at)

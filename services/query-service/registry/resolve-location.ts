@@ -70,13 +70,15 @@ const withoutAddress = ({
 
 /**
  * Create the location to store from its input and its resolved place. `areaSourceId` is the shared market source of the
- * market area in the currency of the location; null if there is none. The export source defaults to the import source.
+ * market area in the currency of the location; null if there is none. The export source defaults to the import source,
+ * the calendar to `defaultCalendar`.
  * Source: docs/rules/registry.md #market-area, #market-sources-of-locations.
  */
 export const locationDraft = (
   choice: LocationInput,
   resolved: ResolvedLocation,
   areaSourceId: string | null,
+  defaultCalendar: string | null,
 ): LocationDraft => {
   const importSourceId = choice.importSourceId ?? areaSourceId
   return {
@@ -88,12 +90,14 @@ export const locationDraft = (
       currencyCode: choice.currencyCode,
       importSourceId: choice.importSourceId,
       exportSourceId: choice.exportSourceId,
+      calendarId: choice.calendarId,
     },
     timezone: resolved.timezone,
     currencyCode: resolved.currencyCode,
     geoLocation: resolved.geoLocation,
     importSourceId,
     exportSourceId: choice.exportSourceId ?? importSourceId,
+    calendarId: choice.calendarId ?? defaultCalendar,
     metadata: choice.metadata,
   }
 }
@@ -104,6 +108,7 @@ export const changedChoice = (location: StoredLocation, change: LocationChange):
   customerId: location.customerId,
   postalAddress: location.postalAddress as PostalAddress | null,
   ...location.overrides,
+  calendarId: location.overrides.calendarId ?? null,
   metadata: location.metadata,
   ...change,
 })
@@ -114,7 +119,8 @@ const resolvingMembers = [
   'currencyCode',
   'importSourceId',
   'exportSourceId',
+  'calendarId',
 ] as const satisfies readonly (keyof LocationChange)[]
 
-/** Return whether a change can affect time zone, currency or market sources. Other changes keep the resolved values. */
+/** Return whether a change can affect time zone, currency, market sources or calendar. Other changes keep the resolved values. */
 export const needsResolution = (change: LocationChange): boolean => resolvingMembers.some(member => member in change)

@@ -12,6 +12,7 @@ import type { PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import { type TariffDirection, tariffTypes } from '../../domain/tariff/tariff.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { Database } from '../../platform/postgres/database.ts'
+import { calendarOfLocation } from '../../platform/postgres/pricing/calendars.ts'
 import { chargeOf } from '../../platform/postgres/pricing/charge-row.ts'
 import { chargesOf } from '../../platform/postgres/pricing/charges.ts'
 import { type CostedLocation, costedLocations } from '../../platform/postgres/pricing/costed-locations.ts'
@@ -48,7 +49,8 @@ export const loadBillingTerms = async (
   const zone = timeZone(location.timezone)
   if (zone === null) throw new RangeError('A location has an unknown time zone.')
   const charges = (await chargesOf(transaction, [locationId])).get(locationId) ?? []
-  return { location, timeZone: zone, charges: charges.map(chargeOf), calendar: null }
+  const calendar = await calendarOfLocation(transaction, locationId)
+  return { location, timeZone: zone, charges: charges.map(chargeOf), calendar }
 }
 
 /** Statement to calculate, at `at` (ms). `finals`: FINAL statements that it adjusts. */

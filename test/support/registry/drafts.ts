@@ -23,6 +23,7 @@ export const locationDraft = (change: Partial<LocationDraft> = {}): LocationDraf
   geoLocation: { lat: 52.52437, lng: 13.41053 },
   importSourceId: null,
   exportSourceId: null,
+  calendarId: null,
   metadata: {},
   ...change,
 })

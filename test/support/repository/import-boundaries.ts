@@ -38,6 +38,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   '@photostructure/tz-lookup': ['services/platform/geocoding/'],
   'i18n-iso-countries': ['services/platform/geocoding/'],
   'country-to-currency': ['services/platform/geocoding/'],
+  'date-holidays': ['services/platform/holidays/'],
   'fastest-levenshtein': ['services/contract/'],
   'fast-xml-parser': ['services/platform/market-feeds/entsoe.ts'],
   undici: ['services/platform/webhook-client/'],

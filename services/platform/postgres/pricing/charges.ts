@@ -10,6 +10,7 @@ import { allOf, isActive, mapPage, matching, ownedBy, type Page, type Paging, re
 import { refuseManaged } from '../plans/plan-terms.ts'
 import { findActiveDevices } from '../registry/devices.ts'
 import type { TenantTransaction } from '../transaction.ts'
+import { holdCalendarOfLocation } from './calendars.ts'
 import { type ChargeRow, chargeColumns, chargeFromRow, chargeTermsToRow, type StoredCharge } from './charge-row.ts'
 import { readTariffRows } from './tariff-row.ts'
 
@@ -43,7 +44,8 @@ export const createCharge = async (
     return refused('location_not_found', 'No location has this id.', 'location_id')
   const missing = await findMissingDevice(transaction, terms)
   if (missing !== null) return missing
-  const dayRefusal = await runInTimeSlices(validateChargeDays(terms, null), accountId)
+  const calendar = await holdCalendarOfLocation(transaction, locationId)
+  const dayRefusal = await runInTimeSlices(validateChargeDays(terms, calendar), accountId)
   if (dayRefusal !== null) return { ok: false, refusal: dayRefusal }
   const row = await runInTimeSlices(chargeTermsToRow(terms), accountId)
   const excess = await findExcess(transaction, locationId, row.schedule)

@@ -70,6 +70,26 @@ export const writePriceUpdates = async (
   )
 }
 
+/** Write `price.update` for each direction of tariffs whose days change in an interval; null: over all time. */
+export const writeCalendarPriceUpdates = async (
+  transaction: TenantTransaction,
+  locationId: string,
+  tariffs: readonly { readonly direction: TariffDirection }[],
+  interval: OpenInterval | null,
+  at: number,
+): Promise<void> => {
+  const directions = [...new Set(tariffs.map(({ direction }) => direction))]
+  const update = (direction: TariffDirection): PriceUpdate => ({
+    ...{ locationId, direction },
+    ...(interval ?? { from: null, to: null }),
+  })
+  await writeEvents(
+    transaction,
+    directions.map(direction => priceEvent(transaction, update(direction))),
+    at,
+  )
+}
+
 /**
  * Return the time of the last change of a location, its tariffs or its market prices (ms); null if the location is
  * unknown. Changes of prices come from the location's events, which are stored for 90 days.

@@ -22,10 +22,14 @@ export type LocationPricing = LocationKey & {
   readonly currencyCode: string
   readonly timezone: string
   readonly deletedAt: number | null
+  readonly calendar: CalendarRevisionKey | null
   readonly tariffs: readonly Tariff[]
   readonly importSource: SourceRevision | null
   readonly exportSource: SourceRevision | null
 }
+
+/** Calendar with the revision that was read. */
+export type CalendarRevisionKey = { readonly id: string; readonly revision: number }
 
 /** Revisions of a location's prices at the time of the read. */
 export type PricingRevisions = LocationKey & {
@@ -46,6 +50,8 @@ type PricingRow = RevisionRow & {
   readonly currencyCode: string
   readonly timezone: string
   readonly deletedAt: number | null
+  readonly calendarId: string | null
+  readonly calendarRevision: number | null
 } & (TermsRow | { readonly tariffId: null })
 
 const revisionColumns = sql`
@@ -76,8 +82,9 @@ export const loadLocationPricing = async (
   // loop.
   const { rows } = await query<PricingRow>(sql`
     select ${revisionColumns}, l.currency_code as "currencyCode", l.timezone, l.deleted_at as "deletedAt",
-      ${termsColumns}
+      c.id as "calendarId", c.revision as "calendarRevision", ${termsColumns}
     ${fromKeys(keys)}
+    left join calendars c on c.id = l.calendar_id
     left join tariffs t on t.account_id = l.account_id and t.live_mode = l.live_mode and t.location_id = l.id
       and t.voided_at is null`)
   return runInTimeSlices(pricingFrom(rows))
@@ -98,7 +105,7 @@ function* pricingFrom(rows: readonly PricingRow[]): Generator<void, readonly Loc
     yield
   }
   return [...byLocation.values()].map(({ row, tariffs }) => {
-    const { accountId, liveMode, locationId, revision, currencyCode, timezone, deletedAt } = row
+    const { accountId, liveMode, locationId, revision, currencyCode, timezone, deletedAt, calendarId } = row
     const sortedTariffs = [...tariffs.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
     return {
       accountId,
@@ -108,6 +115,7 @@ function* pricingFrom(rows: readonly PricingRow[]): Generator<void, readonly Loc
       currencyCode,
       timezone,
       deletedAt,
+      calendar: calendarId === null ? null : { id: calendarId, revision: row.calendarRevision ?? 0 },
       tariffs: sortedTariffs,
       ...sourcesOf(row),
     }

@@ -1,9 +1,9 @@
 import sql, { raw } from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
+import { specialDaysOf } from '../../../domain/tariff/special-days.ts'
 import type { TariffDirection, TariffType, TariffVersion } from '../../../domain/tariff/tariff.ts'
 import { changedInterval, type OpenInterval, overlappingTariff } from '../../../domain/tariff/tariff-change.ts'
 import { withVersion } from '../../../domain/tariff/tariff-version.ts'
-import { validateSpecialDaysInSteps } from '../../../domain/tariff/validate-coverage.ts'
 import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
@@ -13,6 +13,8 @@ import { newRecostRequest, type OutboxMessage, writeRecostRequests } from '../ev
 import { allOf, type Listing, mapPage, matching, ownedBy, type Page, type Paging, readBoundedPage } from '../page.ts'
 import { refuseManaged } from '../plans/plan-terms.ts'
 import type { TenantTransaction } from '../transaction.ts'
+import { holdCalendarOfLocation } from './calendars.ts'
+import { refuseSpecialDays, specialDaysOfTariff } from './location-calendar.ts'
 import { priceEvent } from './price-events.ts'
 import {
   readTariffRows,
@@ -64,7 +66,7 @@ export const createTariff = async (
     const currency = draft.direction === 'EXPORT' ? location.exportCurrency : location.importCurrency
     if (currency !== location.currencyCode) return marketCurrencyRefusal(location.currencyCode, currency)
   }
-  const dayRefusal = await refuseSpecialDays(transaction, draft.schedule)
+  const dayRefusal = await refuseUnknownDays(transaction, draft.locationId, draft.schedule)
   if (dayRefusal !== null) return dayRefusal
   const tariff: StoredTariff = {
     ...draft,
@@ -84,11 +86,12 @@ export const createTariff = async (
   await query(sql`
     insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, display_name,
       provider_id,
-      library_tariff_id, market_rates, contract_start, contract_end, terms, time_created)
+      library_tariff_id, market_rates, contract_start, contract_end, terms, special_days, time_created)
     values (${accountId}, ${liveMode}, ${tariff.id}, ${draft.locationId}, ${draft.direction}, ${draft.type},
       ${draft.connectionType},
       ${draft.status}, ${draft.displayName}, ${draft.providerId}, ${draft.libraryTariffId}, ${draft.marketRates},
-      ${toTimestampOrNull(draft.contractStart)}, ${toTimestampOrNull(draft.contractEnd)}, ${terms}, ${toTimestamp(at)})
+      ${toTimestampOrNull(draft.contractStart)}, ${toTimestampOrNull(draft.contractEnd)}, ${terms},
+      ${specialDaysOfTariff(tariff)}, ${toTimestamp(at)})
   `)
   return accepted({
     tariff,
@@ -96,13 +99,15 @@ export const createTariff = async (
   })
 }
 
-/** Refuse a schedule whose special days the calendar of the location does not have. */
-const refuseSpecialDays = async (
-  { accountId }: TenantTransaction,
+/** Refuse a schedule with special days that the calendar of a locked location does not have. */
+const refuseUnknownDays = async (
+  transaction: TenantTransaction,
+  locationId: string,
   schedule: StoredTariff['schedule'],
 ): Promise<Result<never> | null> => {
-  const refusal = await runInTimeSlices(validateSpecialDaysInSteps(schedule, null), accountId)
-  return refusal === undefined ? null : { ok: false, refusal }
+  if (specialDaysOf(schedule).length === 0) return null
+  const refusal = await refuseSpecialDays(transaction, schedule, await holdCalendarOfLocation(transaction, locationId))
+  return refusal === null ? null : { ok: false, refusal }
 }
 
 const marketCurrencyRefusal = (wanted: string, currency: string | null) =>
@@ -140,7 +145,8 @@ export const updateTariff = async (
   const managed = refuseManaged(before.planId, 'tariff')
   if (managed !== null) return managed
   const { version, ...members } = patch
-  const dayRefusal = version === undefined ? null : await refuseSpecialDays(transaction, version.schedule)
+  const dayRefusal =
+    version === undefined ? null : await refuseUnknownDays(transaction, before.locationId, version.schedule)
   if (dayRefusal !== null) return dayRefusal
   const patched = { ...before, ...members }
   const tariff = version === undefined ? patched : withVersion(patched, version)
@@ -172,7 +178,8 @@ const writePatch = async (transaction: TenantTransaction, tariff: StoredTariff, 
   const terms = await runInTimeSlices(termsToText(tariff.schedule), transaction.accountId)
   await transaction.query(sql`
     update tariffs set display_name = ${tariff.displayName}, provider_id = ${tariff.providerId},
-      contract_end = ${toTimestampOrNull(tariff.contractEnd)}, terms = ${terms}, versions = ${versions}
+      contract_end = ${toTimestampOrNull(tariff.contractEnd)}, terms = ${terms}, versions = ${versions},
+      special_days = ${specialDaysOfTariff(tariff)}
     where ${ownedBy(transaction)} and id = ${tariff.id}`)
 }
 

@@ -73,11 +73,11 @@ export const eraseObjects = async (
   // First, while the rows still have the own references of the objects.
   await eraseTraces(transaction, tenant, objects)
   const { query } = transaction
-  const { locationIds, deviceIds, otherIds } = objects
+  const { locationIds, deviceIds, otherIds, receiptsBefore } = objects
   const owned = ownedBy(tenant)
   await query(sql`
     update locations set reference_id = null, customer_id = null, postal_address = null, latitude = null,
-      longitude = null, metadata = '{}',
+      longitude = null, calendar_id = null, metadata = '{}',
       deleted_at = coalesce(deleted_at, ${toTimestamp(at)}), pricing_revision = pricing_revision + 1
     where ${owned} and id = any(${locationIds})`)
   await query(sql`delete from plan_assignments where ${owned} and location_id = any(${locationIds})`)
@@ -87,6 +87,8 @@ export const eraseObjects = async (
   await eraseStatements(transaction, tenant, objects)
   await query(sql`delete from devices where ${owned} and id = any(${deviceIds})`)
   await query(sql`delete from customers where ${owned} and id = any(${otherIds})`)
+  if (receiptsBefore !== null)
+    await query(sql`delete from calendars where ${owned} and time_created <= ${toTimestamp(receiptsBefore)}`)
 }
 
 /** Remove devices from the charges and plans that name them. A charge without a device left counts no records. */

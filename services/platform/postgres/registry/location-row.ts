@@ -11,6 +11,8 @@ export type LocationOverrides = {
   readonly currencyCode: string | null
   readonly importSourceId: string | null
   readonly exportSourceId: string | null
+  /** Absent in locations that an earlier release stored. */
+  readonly calendarId?: string | null
 }
 
 /**
@@ -27,6 +29,7 @@ export type LocationDraft = {
   readonly geoLocation: { readonly lat: number; readonly lng: number } | null
   readonly importSourceId: string | null
   readonly exportSourceId: string | null
+  readonly calendarId: string | null
   readonly metadata: Metadata
 }
 
@@ -73,7 +76,7 @@ export const locationColumns = sql`
   id, account_id as "accountId", live_mode as "liveMode", reference_id as "referenceId",
   customer_id as "customerId", timezone, currency_code as "currencyCode", postal_address as "postalAddress",
   latitude, longitude, overrides, import_market_source_id as "importSourceId",
-  export_market_source_id as "exportSourceId", metadata, pricing_revision as "pricingRevision",
+  export_market_source_id as "exportSourceId", calendar_id as "calendarId", metadata, pricing_revision as "pricingRevision",
   time_created as "createdAt",
   (select coalesce(json_agg(json_build_object('id', t.id, 'direction', t.direction, 'type', t.type, 'status', t.status,
       'marketRates', t.market_rates,
@@ -102,10 +105,10 @@ export const locationFromRow = (row: LocationRow): StoredLocation => {
 /** The columns of `draftValues`, in the same order. */
 export const draftColumns = sql`
   reference_id, customer_id, timezone, currency_code, postal_address, latitude, longitude, overrides,
-  import_market_source_id, export_market_source_id, metadata`
+  import_market_source_id, export_market_source_id, calendar_id, metadata`
 
 export const draftValues = (draft: LocationDraft): Sql => sql`
   ${draft.referenceId}, ${draft.customerId}, ${draft.timezone}, ${draft.currencyCode},
   ${draft.postalAddress === null ? null : JSON.stringify(draft.postalAddress)},
   ${draft.geoLocation?.lat ?? null}, ${draft.geoLocation?.lng ?? null}, ${JSON.stringify(draft.overrides)},
-  ${draft.importSourceId}, ${draft.exportSourceId}, ${JSON.stringify(draft.metadata)}`
+  ${draft.importSourceId}, ${draft.exportSourceId}, ${draft.calendarId}, ${JSON.stringify(draft.metadata)}`

@@ -1,12 +1,14 @@
 import sql, { type Sql } from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
+import { instantsOfDays } from '../../time-zone.ts'
 import { toTimestamp } from '../column.ts'
 import { hasRow } from '../database.ts'
 import { newRecostRequest, type OutboxMessage, writeRecostRequests } from '../events/outbox.ts'
 import { allOf, isActive, mapPage, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import { wakePlansOfLocation } from '../plans/plan-turns.ts'
-import { writePriceUpdates } from '../pricing/price-events.ts'
+import { changeLocationCalendar } from '../pricing/location-calendar.ts'
+import { writeCalendarPriceUpdates, writePriceUpdates } from '../pricing/price-events.ts'
 import type { LocationKey } from '../pricing/pricing-input.ts'
 import type { OperatorTransaction, TenantTransaction } from '../transaction.ts'
 import {
@@ -26,7 +28,7 @@ const notFound = refused('not_found', 'No location has this id.')
 
 /**
  * Create a location at `at` (ms).
- * Refuses `customer_not_found`, `market_source_not_found` and `currency_mismatch`; the constraint refuses a duplicate
+ * Refuses `customer_not_found`, `market_source_not_found`, `calendar_not_found` and `currency_mismatch`; the constraint refuses a duplicate
  * reference_id.
  */
 export const createLocation = async (
@@ -78,9 +80,11 @@ export const lockLocations = async (
 
 /**
  * Write a location; `before` comes from `lockLocation` in the same transaction. A new zone, currency or market source
- * raises the pricing revision and requests recosts over all time; plans are applied again.
- * Refuses `currency_in_use` if tariffs exist or existed or a plan is assigned (the caller checks records), `customer_not_found`,
- * `market_source_not_found`, `currency_mismatch`; the constraint refuses a duplicate reference_id.
+ * raises the pricing revision and requests recosts over all time; a new calendar those of its changed days. Plans are
+ * applied again.
+ * Refuses `currency_in_use` if tariffs exist or existed or a plan is assigned (the caller checks records),
+ * `customer_not_found`, `market_source_not_found`, `calendar_not_found`, `currency_mismatch`, and a calendar that does
+ * not fit the tariffs; the constraint refuses a duplicate reference_id.
  */
 export const updateLocation = async (
   transaction: TenantTransaction,
@@ -92,18 +96,22 @@ export const updateLocation = async (
   const { id } = before
   if (draft.currencyCode !== before.currencyCode && (await hasTariffs(transaction, id))) return currencyInUse
   const isRepriced = pricingMembers.some(member => draft[member] !== before[member])
-  const revision = before.pricingRevision + (isRepriced ? 1 : 0)
+  const calendars = { before: before.calendarId, after: draft.calendarId }
+  const calendar = await changeLocationCalendar(transaction, id, calendars)
+  if (!calendar.ok) return calendar
+  const days = isRepriced || calendar.value === null ? null : instantsOfDays(draft.timezone, calendar.value)
+  const revision = before.pricingRevision + (isRepriced || days !== null ? 1 : 0)
   await query(sql`
     update locations set (${draftColumns}, pricing_revision) = (${draftValues(draft)}, ${revision})
     where ${ownedBy(transaction)} and id = ${id}`)
   const checked = await checkReferences(transaction, draft)
   if (!checked.ok) return checked
-  if (isRepriced) {
-    await writePriceUpdates(transaction, before, draft, at)
-    await wakePlansOfLocation(transaction, id, at)
-  }
-  const recostRequest = newRecostRequest({ accountId, liveMode, locations: [id], revision, from: null, to: null })
-  const [message = null] = isRepriced ? await writeRecostRequests(query, [recostRequest], at) : []
+  if (isRepriced) await writePriceUpdates(transaction, before, draft, at)
+  if (calendar.value !== null) await writeCalendarPriceUpdates(transaction, id, calendar.value.tariffs, days, at)
+  if (isRepriced || draft.calendarId !== before.calendarId) await wakePlansOfLocation(transaction, id, at)
+  const interval = days ?? { from: null, to: null }
+  const recostRequest = newRecostRequest({ accountId, liveMode, locations: [id], revision, ...interval })
+  const [message = null] = isRepriced || days !== null ? await writeRecostRequests(query, [recostRequest], at) : []
   return accepted({ location: { ...before, ...draft, pricingRevision: revision }, recostRequest: message })
 }
 
@@ -121,18 +129,28 @@ const hasTariffs = (transaction: TenantTransaction, id: string): Promise<boolean
     union all
     select 1 from plan_assignments where ${ownedBy(transaction)} and location_id = ${id} and ${isActive} limit 1`)
 
+type FoundReferences = {
+  readonly customer: boolean
+  readonly import: string | null
+  readonly export: string | null
+  readonly calendar: boolean
+}
+
 /** Validate references after the write, because its foreign keys have waited for concurrent deletions. */
 const checkReferences = async (transaction: TenantTransaction, draft: LocationDraft): Promise<Result<null>> => {
-  const { customerId, importSourceId, exportSourceId } = draft
-  if (customerId === null && importSourceId === null && exportSourceId === null) return accepted(null)
-  const { rows } = await transaction.query<{ customer: boolean; import: string | null; export: string | null }>(sql`
+  const { customerId, importSourceId, exportSourceId, calendarId } = draft
+  if ([customerId, importSourceId, exportSourceId, calendarId].every(id => id === null)) return accepted(null)
+  const { rows } = await transaction.query<FoundReferences>(sql`
     select exists (select 1 from customers where ${ownedBy(transaction)} and id = ${customerId} and ${isActive})
       as customer,
       (select currency_code from market_sources where id = ${importSourceId} and ${isActive}) as import,
-      (select currency_code from market_sources where id = ${exportSourceId} and ${isActive}) as export`)
+      (select currency_code from market_sources where id = ${exportSourceId} and ${isActive}) as export,
+      exists (select 1 from calendars where id = ${calendarId} and ${isActive}) as calendar`)
   const found = rows[0]
   if (customerId !== null && found?.customer !== true)
     return refused('customer_not_found', 'No customer has this id.', 'customer_id')
+  if (calendarId !== null && found?.calendar !== true)
+    return refused('calendar_not_found', 'No calendar has this id.', 'calendar_id')
   for (const [sourceId, currency, direction] of [
     [importSourceId, found?.import, 'import'],
     [exportSourceId, found?.export, 'export'],

@@ -11,6 +11,7 @@ const nothing = {
   currencyCode: null,
   importSourceId: null,
   exportSourceId: null,
+  calendarId: null,
   metadata: {},
 }
 

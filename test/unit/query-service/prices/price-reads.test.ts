@@ -28,6 +28,7 @@ const location = (more: Partial<StoredLocation>): StoredLocation => ({
     currencyCode: 'EUR',
     importSourceId: null,
     exportSourceId: null,
+    calendarId: null,
     metadata: {},
     tariffs: [],
     pricingRevision: 0,

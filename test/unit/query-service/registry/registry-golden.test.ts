@@ -170,6 +170,42 @@ const chargeAnswers = async (call: Call, location: string): Promise<Readonly<Rec
   }
 }
 
+/** Create a calendar and return its answers. Calendars exist in the current API version only. */
+const calendarAnswers = async (): Promise<Readonly<Record<string, Answer>>> => {
+  const { live } = await makeAccount(service)
+  const call = (method: string, path: string, body?: unknown) =>
+    live.call(method, path, body, { 'api-version': apiVersionDates.current })
+  const calendar = await call('POST', '/calendars', {
+    name: 'Bavaria and our fairs',
+    country_code: 'DE',
+    state: 'BY',
+    add: [{ date: '2026-12-24', name: 'Christmas Eve' }],
+    remove: ['2026-06-04'],
+    day_types: [{ name: 'fair', dates: ['2026-09-19', '2026-09-20'] }],
+  })
+  return {
+    calendar,
+    calendar_with_dates: await call('GET', `/calendars/${idOf(calendar)}?year=2026`),
+    calendar_list: await call('GET', '/calendars'),
+    event_of_calendar: await call('GET', '/events?event_type=calendar.create'),
+  }
+}
+
+describe('calendars', async () => {
+  const answers = await calendarAnswers()
+
+  it.each(Object.keys(answers))('writes %s as published', async name => {
+    await expect(masked(answers[name] as Answer)).toMatchFileSnapshot(`../../../golden/current/${name}.json`)
+  })
+
+  it('exist in the current API version only', async () => {
+    const { live } = await makeAccount(service)
+    expect((await live.call('GET', '/calendars', undefined, { 'api-version': apiVersionDates.earlier })).status).toBe(
+      404,
+    )
+  })
+})
+
 describe.each(apiVersions)('the %s API version', async apiVersion => {
   const answers = await answersIn(apiVersion)
 

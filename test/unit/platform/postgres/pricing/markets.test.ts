@@ -224,6 +224,7 @@ describe('the pricing of a location', () => {
         currencyCode: 'EUR',
         timezone: 'Europe/Berlin',
         deletedAt: null,
+        calendar: null,
         tariffs: [
           {
             id: tariff.id,
@@ -246,6 +247,7 @@ describe('the pricing of a location', () => {
         currencyCode: 'EUR',
         timezone: 'Europe/Berlin',
         deletedAt: null,
+        calendar: null,
         tariffs: [],
         importSource,
         exportSource: null,

@@ -33,6 +33,8 @@ const tablesWithoutPersons: Readonly<Record<string, string>> = {
   accounts: 'the account itself stays',
   api_keys: 'keys of the account, which stay',
   audit_heads: 'hashes',
+  calendar_fan_outs: 'progress of a change of a calendar, for minutes',
+  calendars: 'days of the account',
   console_sessions: 'hashes of cookies',
   erasures: 'marks, which need the ids of erased objects',
   lane_generations: 'partitions',

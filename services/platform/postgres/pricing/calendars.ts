@@ -1,0 +1,220 @@
+import sql, { type Sql } from 'sql-template-tag'
+import {
+  type CalendarDates,
+  type DayTypeDays,
+  locationCalendarOf,
+  type NamedDay,
+} from '../../../domain/calendar/calendar.ts'
+import type { LocationCalendar } from '../../../domain/charge/location-calendar.ts'
+import { accepted, type Result, refused } from '../../../domain/refusal.ts'
+import { newId } from '../../ids/new-id.ts'
+import { toTimestamp } from '../column.ts'
+import { hasRow, type Query, readFirst, readRows } from '../database.ts'
+import { isActive, mapPage, ownedBy, type Page, type Paging, readBoundedPage } from '../page.ts'
+import type { Tenant, TenantTransaction } from '../transaction.ts'
+
+/** Stored calendar; a calendar without an account is shared. `createdAt` in ms. */
+export type StoredCalendar = CalendarDates & {
+  readonly id: string
+  readonly accountId: string | null
+  readonly liveMode: boolean | null
+  readonly name: string
+  readonly countryCode: string | null
+  readonly state: string | null
+  readonly revision: number
+  readonly createdAt: number
+}
+
+export type CalendarDraft = Omit<StoredCalendar, 'id' | 'accountId' | 'liveMode' | 'revision' | 'createdAt'>
+
+/** Lists of days arrive as JSON text. */
+type CalendarRow = Omit<StoredCalendar, keyof CalendarDates> & Readonly<Record<keyof CalendarDates, string>>
+
+const dateColumns = sql`
+  country_days as "countryDays", add_days as "add", remove_days as "remove", day_types as "dayTypes"`
+
+const columns = sql`id, account_id as "accountId", live_mode as "liveMode", name, country_code as "countryCode", state,
+  ${dateColumns}, revision, time_created as "createdAt"`
+
+const datesFromRow = (row: Pick<CalendarRow, keyof CalendarDates>): CalendarDates => ({
+  countryDays: JSON.parse(row.countryDays) as readonly NamedDay[],
+  add: JSON.parse(row.add) as readonly NamedDay[],
+  remove: JSON.parse(row.remove) as readonly number[],
+  dayTypes: JSON.parse(row.dayTypes) as readonly DayTypeDays[],
+})
+
+const fromRow = (row: CalendarRow): StoredCalendar => ({ ...row, ...datesFromRow(row) })
+
+const draftColumns = sql`name, country_code, state, country_days, add_days, remove_days, day_types`
+
+const draftValues = ({ name, countryCode, state, countryDays, add, remove, dayTypes }: CalendarDraft): Sql => sql`
+  ${name}, ${countryCode}, ${state}, ${JSON.stringify(countryDays)}::json, ${JSON.stringify(add)}::json,
+  ${JSON.stringify(remove)}::json, ${JSON.stringify(dayTypes)}::json`
+
+/** Condition for the calendars that a tenant may use: its own and the shared ones. */
+const usableBy = (tenant: Tenant): Sql => sql`(account_id is null or ${ownedBy(tenant)})`
+
+const noCalendar = refused(
+  'not_found',
+  'No calendar of the account has this id. Calendars of countries cannot change: create one with the country_code.',
+)
+
+/** Create a calendar of an account at `at` (ms). */
+export const createCalendar = async (
+  { accountId, liveMode, query }: TenantTransaction,
+  draft: CalendarDraft,
+  at: number,
+): Promise<StoredCalendar> => {
+  const id = newId('calendar', at)
+  await query(sql`
+    insert into calendars (id, account_id, live_mode, ${draftColumns}, time_created)
+    values (${id}, ${accountId}, ${liveMode}, ${draftValues(draft)}, ${toTimestamp(at)})`)
+  return { ...draft, id, accountId, liveMode, revision: 0, createdAt: at }
+}
+
+/** Country, or state by its code, with the version of the source of its holidays. */
+export type CountryKey = { readonly countryCode: string; readonly state: string | null; readonly sourceVersion: string }
+
+/** Shared calendar of a country or state: its id and its holidays. */
+export type CountryCalendar = { readonly id: string; readonly days: readonly NamedDay[] }
+
+/** Find the shared calendar of a country or state; null if no location needed it yet. */
+export const countryCalendar = async (
+  query: Query,
+  { countryCode, state, sourceVersion }: CountryKey,
+): Promise<CountryCalendar | null> => {
+  const row = await readFirst(query)<{ id: string; days: string }>(sql`
+    select id, country_days as days from calendars
+    where account_id is null and country_code = ${countryCode} and coalesce(state, '') = ${state ?? ''}
+      and source_version = ${sourceVersion}`)
+  return row === null ? null : { id: row.id, days: JSON.parse(row.days) as readonly NamedDay[] }
+}
+
+/** Create the shared calendar of a country or state, unless another process did. */
+export const createCountryCalendar = async (
+  operator: Query,
+  { name, countryDays, ...key }: CountryKey & Pick<CalendarDraft, 'name' | 'countryDays'>,
+  at: number,
+): Promise<CountryCalendar> => {
+  await operator(sql`
+    insert into calendars (id, name, country_code, state, source_version, country_days, time_created)
+    values (${newId('calendar', at)}, ${name}, ${key.countryCode}, ${key.state}, ${key.sourceVersion},
+      ${JSON.stringify(countryDays)}::json, ${toTimestamp(at)}) on conflict do nothing`)
+  const created = await countryCalendar(operator, key)
+  if (created === null) throw new Error('The calendar of a country was not created.')
+  return created
+}
+
+/** Retrieve a calendar that a tenant may use; null if there is none or it was deleted. */
+export const retrieveCalendar = async (transaction: TenantTransaction, id: string): Promise<StoredCalendar | null> => {
+  const row = await readFirst(transaction.query)<CalendarRow>(sql`
+    select ${columns} from calendars where ${usableBy(transaction)} and id = ${id} and ${isActive}`)
+  return row === null ? null : fromRow(row)
+}
+
+/** Stored bytes of the dates on a page at most. A single larger calendar is still returned. */
+const maxPageBytes = 2 ** 20
+
+/** List the calendars of an account, newest first. Refuses `cursor_not_found`. */
+export const listCalendars = async (
+  transaction: TenantTransaction,
+  paging: Paging,
+): Promise<Result<Page<StoredCalendar>>> => {
+  const listing = { table: 'calendars', columns, scope: ownedBy(transaction), filter: isActive }
+  const size = sql`length(add_days::text) + length(remove_days::text) + length(day_types::text)`
+  const bounded = { ...listing, size, maxBytes: maxPageBytes }
+  return mapPage(await readBoundedPage<CalendarRow>(transaction.query, bounded, paging), fromRow)
+}
+
+/**
+ * Lock a calendar of an account and the locations that use it, in this order of locks: locations, then the calendar.
+ * Refuses `not_found`.
+ */
+export const lockCalendar = async (transaction: TenantTransaction, id: string): Promise<Result<StoredCalendar>> => {
+  const { query } = transaction
+  await query(sql`
+    select 1 from locations where ${ownedBy(transaction)} and calendar_id = ${id} order by id for no key update`)
+  const row = await readFirst(query)<CalendarRow>(sql`
+    select ${columns} from calendars where ${ownedBy(transaction)} and id = ${id} and ${isActive} for update`)
+  return row === null ? noCalendar : accepted(fromRow(row))
+}
+
+/** Write a locked calendar. Changed dates raise its revision. */
+export const updateCalendar = async (
+  transaction: TenantTransaction,
+  before: StoredCalendar,
+  draft: CalendarDraft,
+  hasNewDates: boolean,
+): Promise<StoredCalendar> => {
+  const revision = before.revision + (hasNewDates ? 1 : 0)
+  await transaction.query(sql`
+    update calendars set (${draftColumns}, revision) = (${draftValues(draft)}, ${revision})
+    where ${ownedBy(transaction)} and id = ${before.id}`)
+  return { ...before, ...draft, revision }
+}
+
+/** Delete a locked calendar. Its dates stay for records of deleted locations. Refuses `calendar_in_use`. */
+export const deleteCalendar = async (
+  transaction: TenantTransaction,
+  { id }: StoredCalendar,
+  at: number,
+): Promise<Result<null>> => {
+  const { query } = transaction
+  const isUsed = await hasRow(query)(sql`
+    select 1 from locations where ${ownedBy(transaction)} and calendar_id = ${id} and ${isActive} limit 1`)
+  if (isUsed) return refused('calendar_in_use', 'Locations use this calendar. Give them another one first.')
+  await query(sql`update calendars set deleted_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`)
+  return accepted(null)
+}
+
+const calendarIdOf = async (transaction: TenantTransaction, locationId: string): Promise<string | null> => {
+  const found = await readFirst(transaction.query)<{ calendarId: string | null }>(sql`
+    select calendar_id as "calendarId" from locations where ${ownedBy(transaction)} and id = ${locationId}`)
+  return found?.calendarId ?? null
+}
+
+const readDays = async (transaction: TenantTransaction, id: string): Promise<LocationCalendar | null> => {
+  const row = await readFirst(transaction.query)<CalendarRow>(sql`
+    select ${dateColumns} from calendars where ${usableBy(transaction)} and id = ${id}`)
+  return row === null ? null : locationCalendarOf(datesFromRow(row))
+}
+
+/** Read the calendar of a location, also of a deleted one; null if the location has none. */
+export const calendarOfLocation = async (
+  transaction: TenantTransaction,
+  locationId: string,
+): Promise<LocationCalendar | null> => {
+  const id = await calendarIdOf(transaction, locationId)
+  return id === null ? null : readDays(transaction, id)
+}
+
+/** Read a calendar that a tenant may use, and keep it from changing until the transaction ends; null if unknown. */
+export const holdCalendar = async (transaction: TenantTransaction, id: string): Promise<LocationCalendar | null> => {
+  // Shared calendars never change, and a tenant may not lock them.
+  await transaction.query(sql`select 1 from calendars where ${ownedBy(transaction)} and id = ${id} for share`)
+  return readDays(transaction, id)
+}
+
+/** Read the calendar of a locked location, and keep it from changing until the transaction ends; null without one. */
+export const holdCalendarOfLocation = async (
+  transaction: TenantTransaction,
+  locationId: string,
+): Promise<LocationCalendar | null> => {
+  const id = await calendarIdOf(transaction, locationId)
+  return id === null ? null : holdCalendar(transaction, id)
+}
+
+/** Days of a calendar for the evaluator, at a revision. */
+export type CalendarRevision = { readonly id: string; readonly revision: number; readonly calendar: LocationCalendar }
+
+/** Load some calendars, deleted ones too. Unknown ones are left out. */
+export const loadCalendars = async (operator: Query, ids: readonly string[]): Promise<readonly CalendarRevision[]> => {
+  if (ids.length === 0) return []
+  const rows = await readRows(operator)<CalendarRow>(sql`
+    select id, revision, ${dateColumns} from calendars where id = any(${ids})`)
+  return rows.map(({ id, revision, ...dates }) => ({
+    id,
+    revision,
+    calendar: locationCalendarOf(datesFromRow(dates as CalendarRow)),
+  }))
+}

@@ -1,0 +1,173 @@
+import {
+  type Calendar,
+  type CalendarWire,
+  calendarCreate,
+  calendarDelete,
+  calendarList,
+  calendarRetrieve,
+  calendarToWire,
+  calendarUpdate,
+  calendarWithDatesToWire,
+  changeableCalendarFields,
+} from '../../contract/calendars/calendar.ts'
+import { refuseFixedChange } from '../../contract/fixed-member.ts'
+import type { RequestOf } from '../../contract/operation.ts'
+import { locationEvent } from '../../contract/registry/location-view.ts'
+import { calendarChange, locationCalendarOf, validateCalendar } from '../../domain/calendar/calendar.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { type Binding, bind } from '../../platform/http/binding.ts'
+import type { OutboxMessage } from '../../platform/postgres/events/outbox.ts'
+import { recostCalendarPage, writeCalendarFanOut } from '../../platform/postgres/pricing/calendar-fan-outs.ts'
+import {
+  type CalendarDraft,
+  createCalendar,
+  deleteCalendar,
+  listCalendars,
+  lockCalendar,
+  retrieveCalendar,
+  type StoredCalendar,
+  updateCalendar,
+} from '../../platform/postgres/pricing/calendars.ts'
+import { refuseCalendarDates } from '../../platform/postgres/pricing/location-calendar.ts'
+import type { Tenant, TenantTransaction } from '../../platform/postgres/transaction.ts'
+import { type Change, change, deletion, tenantOf } from '../change.ts'
+import type { QueryServiceDependencies } from '../dependencies.ts'
+import { answerList, answerOne } from '../list.ts'
+import { publicHolidaysOf } from './country-calendar.ts'
+
+const noCalendar = refused('not_found', 'No calendar has this id')
+
+/** A shared calendar has the mode of the caller. */
+const calendarOf = (stored: StoredCalendar, { liveMode }: Tenant): Calendar => ({
+  ...stored,
+  liveMode: stored.liveMode ?? liveMode,
+})
+
+const calendarChanged = (
+  verb: 'create' | 'update' | 'delete',
+  stored: StoredCalendar,
+  tenant: Tenant,
+  recostRequests: readonly OutboxMessage[] = [],
+): Change<CalendarWire> => {
+  const value = calendarToWire(calendarOf(stored, tenant))
+  const type = `calendar.${verb}`
+  return {
+    value,
+    events: [{ type, objectId: stored.id, data: value }],
+    audit: [{ action: type, objectId: stored.id, detail: value }],
+    recostRequests,
+  }
+}
+
+type CalendarFields = Omit<CalendarDraft, 'countryDays'>
+
+/** Add the public holidays of the country to a calendar. Refuses an unknown country or state, and invalid dates. */
+const draftOf = async (
+  dependencies: QueryServiceDependencies,
+  given: CalendarFields,
+  at: number,
+): Promise<Result<CalendarDraft>> => {
+  const { countryCode, state } = given
+  if (countryCode === null && state !== null)
+    return refused('field_required', 'country_code is required with state', 'country_code')
+  const country = countryCode === null ? accepted(null) : await publicHolidaysOf(dependencies, countryCode, state, at)
+  if (!country.ok) return country
+  const draft = { ...given, state: country.value?.state ?? null, countryDays: country.value?.days ?? [] }
+  const refusal = validateCalendar(draft)
+  return refusal === null ? accepted(draft) : { ok: false, refusal }
+}
+
+/** Return a stored calendar with the members of a PATCH. The stored holidays of an unchanged country stay. */
+const patched = async (
+  dependencies: QueryServiceDependencies,
+  before: StoredCalendar,
+  { body, at }: RequestOf<typeof calendarUpdate>,
+): Promise<Result<CalendarDraft>> => {
+  const countryCode = body.country_code === undefined ? before.countryCode : body.country_code
+  const stateBefore = countryCode === before.countryCode ? before.state : null
+  const given: CalendarFields = {
+    name: body.name ?? before.name,
+    countryCode,
+    state: body.state === undefined ? stateBefore : body.state,
+    add: body.add ?? before.add,
+    remove: body.remove ?? before.remove,
+    dayTypes: body.day_types ?? before.dayTypes,
+  }
+  if (given.countryCode !== before.countryCode || given.state !== before.state) return draftOf(dependencies, given, at)
+  const draft = { ...given, countryDays: before.countryDays }
+  const refusal = validateCalendar(draft)
+  return refusal === null ? accepted(draft) : { ok: false, refusal }
+}
+
+/** Price the locations of a changed calendar again: the first page now, the others in the background. */
+const recostLocations = async (
+  transaction: TenantTransaction,
+  before: StoredCalendar,
+  after: StoredCalendar,
+  at: number,
+): Promise<readonly OutboxMessage[]> => {
+  const days = calendarChange(locationCalendarOf(before), locationCalendarOf(after))
+  if (days === null) return []
+  const { accountId, liveMode } = transaction
+  const { id: calendarId, revision } = after
+  const changed = { ...days, accountId, liveMode, calendarId, revision, cursor: '' }
+  const { messages, cursor } = await recostCalendarPage(transaction.query, changed, {
+    at,
+    eventOf: location => locationEvent('location.update', location, at),
+  })
+  if (cursor !== null) await writeCalendarFanOut(transaction, { ...changed, cursor }, at)
+  return messages
+}
+
+const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
+  bind(calendarUpdate, request =>
+    change(dependencies, calendarUpdate, request, async transaction => {
+      const locked = await lockCalendar(transaction, request.id)
+      if (!locked.ok) return locked
+      const before = locked.value
+      const shown = calendarToWire(calendarOf(before, transaction))
+      const fixedFieldRefusal = refuseFixedChange(request.body, shown, Object.keys(changeableCalendarFields))
+      if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
+      const draft = await patched(dependencies, before, request)
+      if (!draft.ok) return draft
+      const [old, now] = [locationCalendarOf(before), locationCalendarOf(draft.value)]
+      const refusal = await refuseCalendarDates(transaction, before.id, { before: old, after: now })
+      if (refusal !== null) return { ok: false, refusal }
+      const after = await updateCalendar(transaction, before, draft.value, calendarChange(old, now) !== null)
+      const messages = await recostLocations(transaction, before, after, request.at)
+      return accepted(calendarChanged('update', after, transaction, messages))
+    }),
+  )
+
+/** Bind the operations on calendars. */
+export const calendarOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
+  bind(calendarCreate, async request => {
+    const { name, country_code: countryCode = null, state = null, add = [], remove = [], day_types } = request.body
+    const given = { name, countryCode, state, add, remove, dayTypes: day_types ?? [] }
+    const draft = await draftOf(dependencies, given, request.at)
+    if (!draft.ok) return draft
+    return change(dependencies, calendarCreate, request, async transaction =>
+      accepted(calendarChanged('create', await createCalendar(transaction, draft.value, request.at), transaction)),
+    )
+  }),
+  bind(calendarList, request =>
+    answerList(dependencies, request, '/calendars', listCalendars, calendars =>
+      calendars.map(calendar => calendarToWire(calendarOf(calendar, tenantOf(request)))),
+    ),
+  ),
+  bind(calendarRetrieve, request =>
+    answerOne(dependencies, request, retrieveCalendar, noCalendar, calendar =>
+      calendarWithDatesToWire(calendarOf(calendar, tenantOf(request)), request.query.year ?? null),
+    ),
+  ),
+  updateBinding(dependencies),
+  bind(calendarDelete, request =>
+    change(dependencies, calendarDelete, request, async transaction => {
+      const locked = await lockCalendar(transaction, request.id)
+      if (!locked.ok) return locked
+      const deleted = await deleteCalendar(transaction, locked.value, request.at)
+      if (!deleted.ok) return deleted
+      return accepted(deletion(calendarChanged('delete', locked.value, transaction).events))
+    }),
+  ),
+]
