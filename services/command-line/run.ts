@@ -14,6 +14,7 @@ import { migrateCommand } from './commands/migrate-command.ts'
 import { pricesCommand } from './commands/price-command.ts'
 import { providerCommands } from './commands/provider-commands.ts'
 import { scheduleCommand } from './commands/schedule-command.ts'
+import { simulateCommand } from './commands/simulate-command.ts'
 import { topicsCommand } from './commands/topics-command.ts'
 import { commonOptions, findCommand, parseArguments } from './parse-args.ts'
 import { CallError } from './service-client.ts'
@@ -73,6 +74,7 @@ const commands: readonly Command[] = [
   ...providerCommands,
   pricesCommand,
   scheduleCommand,
+  simulateCommand,
   eraseCommand,
   migrateCommand,
   topicsCommand,

@@ -49,3 +49,11 @@ export const readTarget = ({ options, variables }: Pick<CommandInput, 'options' 
     key: key ?? sandbox?.test_key ?? '',
   }
 }
+
+/** Read the target of a command that only reads: live keys are allowed. Throws as `readTarget` does. */
+export const readAnyTarget = (input: Pick<CommandInput, 'options' | 'variables'>): ServiceTarget => {
+  const { account, key, 'base-url': baseUrl } = input.options
+  const isLive = key !== undefined && apiKeyMode(key)?.liveMode === true
+  if (!isLive || account === undefined || baseUrl === undefined) return readTarget(input)
+  return { baseUrl: readBaseUrl(baseUrl), account, key }
+}

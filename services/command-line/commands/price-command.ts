@@ -1,12 +1,11 @@
 import { writeInstant } from '../../domain/instant.ts'
 import { hourMs } from '../../domain/interval.ts'
-import { apiKeyMode } from '../../platform/ids/new-id.ts'
 import { timeZone } from '../../platform/time-zone.ts'
-import { type Command, type CommandInput, success, UsageError } from '../command.ts'
+import { type Command, success, UsageError } from '../command.ts'
 import { type ChartValue, columnChart, instantText } from '../price-chart.ts'
 import { logIn } from '../service-client.ts'
 import { columns } from '../table.ts'
-import { readBaseUrl, readTarget, type ServiceTarget, targetOptions } from '../target.ts'
+import { readAnyTarget, targetOptions } from '../target.ts'
 
 const maxHours = 90 * 24
 
@@ -20,14 +19,6 @@ type Prices = {
     readonly valid_to: string
     readonly price: { readonly value: number; readonly confidence: number }
   }[]
-}
-
-/** Read the target. The command only reads, so live keys are allowed. */
-const readPriceTarget = (input: CommandInput): ServiceTarget => {
-  const { account, key, 'base-url': baseUrl } = input.options
-  const isLive = key !== undefined && apiKeyMode(key)?.liveMode === true
-  if (!isLive || account === undefined || baseUrl === undefined) return readTarget(input)
-  return { baseUrl: readBaseUrl(baseUrl), account, key }
 }
 
 const readHours = (text: string): number => {
@@ -95,7 +86,7 @@ export const pricesCommand: Command = {
   run: async input => {
     const [location = ''] = input.operands
     const hours = readHours(input.options['hours'] ?? '24')
-    const target = readPriceTarget(input)
+    const target = readAnyTarget(input)
     const start = Math.floor(input.at / hourMs) * hourMs
     const client = await logIn(target.baseUrl, target.account, target.key)
     const prices = await client.ask<Prices>('POST', `/prices/${encodeURIComponent(location)}`, {
