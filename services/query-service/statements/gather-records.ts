@@ -111,15 +111,16 @@ const readRecords = async (
   const { tenant, locationId, span, readFrom, hasSessions } = request
   const within = { from: span.start, to: span.end }
   const interval = { tenant, locationId, from: readFrom, to: span.end }
-  const [{ kinds, longRows }, bounds] = await Promise.all([
-    readLocationFacts(db, { ...interval, ...within }),
-    hasSessions ? readSessionBounds(db, { ...interval, ...within }) : null,
-  ])
-  const sessions = bounds === null ? null : { within, bounds }
-  const [includesDevices, blocks] = await Promise.all([
-    readInclusion(db, request, kinds),
-    readBlocks(statementBlocks(db, interval, sessions, maxRecords + 1), maxBytes),
-  ])
+  const readFacts = async () => {
+    const { kinds, longRows } = await readLocationFacts(db, { ...interval, ...within })
+    return { longRows, includesDevices: await readInclusion(db, request, kinds) }
+  }
+  const readRows = async () => {
+    const bounds = hasSessions ? await readSessionBounds(db, { ...interval, ...within }) : null
+    const sessions = bounds === null ? null : { within, bounds }
+    return readBlocks(statementBlocks(db, interval, sessions, maxRecords + 1), maxBytes)
+  }
+  const [{ longRows, includesDevices }, blocks] = await Promise.all([readFacts(), readRows()])
   if (blocks === null) return null
   const bytes = blocks.reduce((sum, { length }) => sum + length, 0)
   return { locationId, span, blocks, includesDevices, bytes, priceInterval: priceIntervalOf(span, longRows) }
