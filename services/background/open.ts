@@ -2,7 +2,7 @@ import { currentInstant } from '../platform/clock.ts'
 import { marketAreasOf } from '../platform/geocoding/geocode.ts'
 import { emptyRoleModule, type LeasedWork, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { timeZone } from '../platform/time-zone.ts'
-import { calendarFanOut } from './calendar-fan-out.ts'
+import { calendarWork } from './calendar-work.ts'
 import { erasureRelay } from './erasure-relay.ts'
 import { eventRelay } from './event-relay.ts'
 import { forecastWork } from './forecast-work.ts'
@@ -35,7 +35,7 @@ export const openBackground = async (
   start([
     erasureRelay({ ...appender, database, logger, at }),
     eventRelay({ database, log, codec, onPublished: events => metrics.eventsPublished.inc(events) }),
-    calendarFanOut(database, at),
+    ...calendarWork(database, at),
     ...recordTimers(database, at),
     planWork({ database, publishRecosts: relay.publish, at }),
     forecastWork({ database, timeZone, announcePrices: relay.announce, logger, at }),

@@ -88,6 +88,7 @@ const idPrefixOf: Readonly<Record<string, string>> = {
   device_id: 'dev',
   tariffs: 'trf',
   elements: 'trf',
+  calendars: 'cal',
   charges: 'chg',
   records: 'mre',
   batch: 'bat',

@@ -1,7 +1,7 @@
 import type Holidays from 'date-holidays'
 import type { NamedDay } from '../../domain/calendar/calendar.ts'
 import { dayNumber } from '../../domain/civil-date.ts'
-import { dayMs } from '../../domain/interval.ts'
+import { dayMs, hourMs } from '../../domain/interval.ts'
 
 /** Version of the package, as in package.json. */
 export const holidaySourceVersion = '3.37.0'
@@ -59,7 +59,9 @@ const sourceOf = (HolidaysOf: typeof Holidays): HolidaySource => {
       const names = new Map<number, string>()
       for (let year = firstYear - 1; year <= lastYear; year += 1) {
         for (const { date, start, end, name } of holidays.getHolidays(year)) {
-          const [first, days] = [dayOf(date), Math.max(1, Math.round((end.getTime() - start.getTime()) / dayMs))]
+          // A clock change shortens days. Hours beyond whole days are the eve of a holiday that begins at sunset.
+          const days = Math.max(1, Math.floor((end.getTime() - start.getTime() + 2 * hourMs) / dayMs))
+          const first = dayOf(date)
           for (let day = first; day < first + days; day += 1) if (!names.has(day)) names.set(day, name)
         }
         yield

@@ -15,6 +15,7 @@ import type { RequestOf } from '../../contract/operation.ts'
 import { locationEvent } from '../../contract/registry/location-view.ts'
 import { calendarChange, locationCalendarOf, validateCalendar } from '../../domain/calendar/calendar.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { publicHolidaysOf } from '../../platform/holidays/country-calendar.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { OutboxMessage } from '../../platform/postgres/events/outbox.ts'
 import { recostCalendarPage, writeCalendarFanOut } from '../../platform/postgres/pricing/calendar-fan-outs.ts'
@@ -33,7 +34,6 @@ import type { Tenant, TenantTransaction } from '../../platform/postgres/transact
 import { type Change, change, deletion, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
-import { publicHolidaysOf } from './country-calendar.ts'
 
 const noCalendar = refused('not_found', 'No calendar has this id')
 

@@ -21,6 +21,7 @@ import {
   tariffStatusAt,
 } from '../../contract/registry/location-view.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { defaultCalendarId } from '../../platform/holidays/country-calendar.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { marketOfArea } from '../../platform/postgres/pricing/markets.ts'
 import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
@@ -39,7 +40,6 @@ import { type Tenant, type TenantTransaction, withTenant } from '../../platform/
 import { type Change, change, deletion, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
-import { defaultCalendarId } from './country-calendar.ts'
 import {
   changedChoice,
   locationDraft,

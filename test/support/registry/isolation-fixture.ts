@@ -41,6 +41,7 @@ const idsOf = (fixture: ObjectFixture, accountId: string): Ids => ({
   chg: fixture.charge,
   pln: fixture.plan,
   pla: fixture.assignment,
+  cal: fixture.calendar,
   mrs: fixture.market,
   bat: fixture.batch,
   mre: fixture.record,
@@ -112,6 +113,7 @@ export const createSpare = async (client: Client, prefix: string): Promise<strin
   if (prefix === 'loc') return createLocation(client)
   if (prefix === 'dev') return createOne('/devices', { reference_id: `spare-${spares}` })
   if (prefix === 'mrs') return createOne('/markets', { display_name: 'Spare', currency_code: 'EUR' })
+  if (prefix === 'cal') return createOne('/calendars', { name: 'Spare' })
   if (prefix === 'whe') return createOne('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
   if (prefix === 'chg') return createCharge(client, await createLocation(client))
   if (prefix === 'pln') return createPlan(client)
@@ -133,6 +135,7 @@ const deletable: Readonly<Record<string, string>> = {
   trf: 'tariffs',
   chg: 'charges',
   pln: 'plans',
+  cal: 'calendars',
   mrs: 'markets',
   whe: 'webhooks',
 }

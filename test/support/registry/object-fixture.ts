@@ -10,6 +10,7 @@ export type ObjectFixture = {
   readonly charge: string
   readonly plan: string
   readonly assignment: string
+  readonly calendar: string
   readonly market: string
   readonly batch: string
   readonly record: string
@@ -67,6 +68,7 @@ export const createObjectFixture = async (client: Client, session: string): Prom
   const charge = await createCharge(client, location)
   const plan = await createPlan(client)
   const assignment = await assignPlan(client, plan, location)
+  const calendar = await create(client, '/calendars', { name: `Days of ${session}` })
   const record = { location_id: location, device_id: device, session_reference_id: session, units: 'KWH', value: 1.25 }
   const times = { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T10:15:00Z' }
   const { id: batch } = (await client.submit([{ ...record, ...times }])) as WithId
@@ -82,6 +84,7 @@ export const createObjectFixture = async (client: Client, session: string): Prom
     charge,
     plan,
     assignment,
+    calendar,
     market,
     batch,
     record: recordId,

@@ -58,6 +58,7 @@ describe('counts', () => {
       '/meters/records',
       '/tariffs',
       '/charges',
+      '/calendars',
     ]
     for (const list of lists) {
       const statusOf = async (limit: string) =>

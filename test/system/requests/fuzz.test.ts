@@ -54,7 +54,7 @@ const idCollection = (first: readonly string[]) => {
     known,
     addFrom: (text: string) =>
       text
-        .match(/\b(?:cus|loc|dev|trf|chg|mrs|bat|mre|evt)_[0-9a-f]{24}\b/g)
+        .match(/\b(?:cus|loc|dev|trf|chg|cal|mrs|bat|mre|evt)_[0-9a-f]{24}\b/g)
         ?.slice(0, 8)
         .forEach(add),
   }

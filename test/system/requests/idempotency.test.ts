@@ -51,6 +51,7 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
     type: 'COMMODITY',
     schedule: flatSchedule,
   }),
+  calendar_create: async count => ({ name: `calendar-${count}`, add: [{ date: '2026-12-24', name: 'Eve' }] }),
   charge_create: async () => ({
     ...{ location_id: await createLocation(clients().client), kind: 'FIXED', name: 'Standing charge', price: 0.4785 },
   }),

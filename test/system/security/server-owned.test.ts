@@ -72,6 +72,7 @@ const prefixes: Readonly<Record<string, keyof Fixture>> = {
   pln: 'plan',
   pla: 'assignment',
   chg: 'charge',
+  cal: 'calendar',
   mrs: 'market',
 }
 
@@ -134,6 +135,7 @@ const everything = async (client: Client): Promise<string> => {
     '/markets',
     `/tariffs?location_id=${location}`,
     '/charges',
+    '/calendars',
     `/meters/records?location_id=${location}`,
   ]
   const objects = [`/meters/batch?batch_id=${batch}`, `/meters/records/${record}`, '/account']

@@ -1,15 +1,11 @@
 import type { NamedDay } from '../../domain/calendar/calendar.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
-import { type HolidaySource, holidaySource, holidaySourceVersion } from '../../platform/holidays/public-holidays.ts'
-import {
-  type CountryCalendar,
-  countryCalendar,
-  createCountryCalendar,
-} from '../../platform/postgres/pricing/calendars.ts'
-import type { QueryServiceDependencies } from '../dependencies.ts'
+import { runInTimeSlices } from '../concurrency/time-slices.ts'
+import type { Database } from '../postgres/database.ts'
+import { type CountryCalendar, countryCalendar, createCountryCalendar } from '../postgres/pricing/calendars.ts'
+import { type HolidaySource, holidaySource, holidaySourceVersion } from './public-holidays.ts'
 
-type CalendarDependencies = Pick<QueryServiceDependencies, 'database'>
+type CalendarDependencies = { readonly database: Pick<Database, 'operator'> }
 
 /** Country or state that the source of holidays knows, in its codes. */
 export type CountryDays = {
