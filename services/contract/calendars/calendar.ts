@@ -3,6 +3,7 @@ import { type CalendarDates, holidaysOf, maxCalendarDates, type NamedDay } from 
 import { civilDate, writeDate } from '../../domain/civil-date.ts'
 import { maxDayTypes } from '../../domain/tariff/special-days.ts'
 import { dateText, exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
+import { dryRunMember, dryRunParameter } from '../dry-run.ts'
 import { clearable, fields, listOf, localDate, optional, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import { listing, listParameters } from '../list.ts'
@@ -134,7 +135,10 @@ export const calendarCreate = defineOperation({
   tag,
   access: 'all',
   routes: route('POST', '/calendars'),
+  query: parameters({ dry_run: dryRunParameter }),
+  dryRun: true,
   body: fields({
+    dry_run: dryRunMember,
     name: text(),
     country_code: optional(countryCode).describe(describeCountry),
     state: optional(text()).describe(describeState),
@@ -181,7 +185,9 @@ export const calendarUpdate = defineOperation({
   tag,
   access: 'all',
   routes: route('PATCH', '/calendars/{id}'),
-  body: fields({ ...fixedMembers(calendarShape), ...changeableCalendarFields }),
+  query: parameters({ dry_run: dryRunParameter }),
+  dryRun: true,
+  body: fields({ ...fixedMembers(calendarShape), ...changeableCalendarFields, dry_run: dryRunMember }),
   answer,
   status: 200,
   refusals: ['field_immutable', 'day_type_not_found', 'schedule_overlap'],
@@ -195,5 +201,7 @@ export const calendarDelete = defineOperation({
   tag,
   ...deletion,
   routes: route('DELETE', '/calendars/{id}'),
+  query: parameters({ dry_run: dryRunParameter }),
+  dryRun: true,
   refusals: ['calendar_in_use'],
 })

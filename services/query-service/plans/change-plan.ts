@@ -16,6 +16,8 @@ import type { QueryServiceDependencies } from '../dependencies.ts'
 /** Collects the effects of a dry run. */
 export type Impact = {
   readonly addSite: (locationId: string, changes: SiteChanges) => void
+  /** Add a location whose prices change, by direction and interval. */
+  readonly addPrices: (locationId: string, prices: SiteChanges['prices']) => void
   readonly addError: (error: DryRunError) => void
 }
 
@@ -51,16 +53,19 @@ const collectImpact = () => {
   const groups = new Map<string, PriceGroup>()
   const locationIds = new Set<string>()
   const errors: DryRunError[] = []
+  const addPrices: Impact['addPrices'] = (locationId, prices) => {
+    locationIds.add(locationId)
+    for (const { direction, from, to } of prices) {
+      const key = `${direction} ${from} ${to}`
+      const group = groups.get(key) ?? { direction, from, to, locationIds: [] }
+      group.locationIds.push(locationId)
+      groups.set(key, group)
+    }
+  }
   const impact: Impact = {
+    addPrices,
     addSite: (locationId, changes) => {
-      if (isUnchanged(changes)) return
-      locationIds.add(locationId)
-      for (const { direction, from, to } of changes.prices) {
-        const key = `${direction} ${from} ${to}`
-        const group = groups.get(key) ?? { direction, from, to, locationIds: [] }
-        group.locationIds.push(locationId)
-        groups.set(key, group)
-      }
+      if (!isUnchanged(changes)) addPrices(locationId, changes.prices)
     },
     addError: error => {
       if (errors.length < maxListedErrors) errors.push(error)

@@ -18,7 +18,11 @@ import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { publicHolidaysOf } from '../../platform/holidays/country-calendar.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { OutboxMessage } from '../../platform/postgres/events/outbox.ts'
-import { recostCalendarPage, writeCalendarFanOut } from '../../platform/postgres/pricing/calendar-fan-outs.ts'
+import {
+  affectedPrices,
+  recostCalendarPage,
+  writeCalendarFanOut,
+} from '../../platform/postgres/pricing/calendar-fan-outs.ts'
 import {
   type CalendarDraft,
   createCalendar,
@@ -31,9 +35,10 @@ import {
 } from '../../platform/postgres/pricing/calendars.ts'
 import { refuseCalendarDates } from '../../platform/postgres/pricing/location-calendar.ts'
 import type { Tenant, TenantTransaction } from '../../platform/postgres/transaction.ts'
-import { type Change, change, deletion, tenantOf } from '../change.ts'
+import { type Change, deletion, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
+import { changePlan, type Impact } from '../plans/change-plan.ts'
 
 const noCalendar = refused('not_found', 'No calendar has this id')
 
@@ -104,13 +109,18 @@ const recostLocations = async (
   transaction: TenantTransaction,
   before: StoredCalendar,
   after: StoredCalendar,
-  at: number,
+  { at, impact }: { readonly at: number; readonly impact: Impact | null },
 ): Promise<readonly OutboxMessage[]> => {
   const days = calendarChange(locationCalendarOf(before), locationCalendarOf(after))
   if (days === null) return []
   const { accountId, liveMode } = transaction
   const { id: calendarId, revision } = after
   const changed = { ...days, accountId, liveMode, calendarId, revision, cursor: '' }
+  if (impact !== null) {
+    for (const { locationId, ...prices } of await affectedPrices(transaction.query, changed))
+      impact.addPrices(locationId, [prices])
+    return []
+  }
   const { messages, cursor } = await recostCalendarPage(transaction.query, changed, {
     at,
     eventOf: location => locationEvent('location.update', location, at),
@@ -121,12 +131,13 @@ const recostLocations = async (
 
 const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(calendarUpdate, request =>
-    change(dependencies, calendarUpdate, request, async transaction => {
+    changePlan(dependencies, calendarUpdate, request, async (transaction, impact) => {
       const locked = await lockCalendar(transaction, request.id)
       if (!locked.ok) return locked
       const before = locked.value
+      const { dry_run: _, ...sent } = request.body
       const shown = calendarToWire(calendarOf(before, transaction))
-      const fixedFieldRefusal = refuseFixedChange(request.body, shown, Object.keys(changeableCalendarFields))
+      const fixedFieldRefusal = refuseFixedChange(sent, shown, Object.keys(changeableCalendarFields))
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
       const draft = await patched(dependencies, before, request)
       if (!draft.ok) return draft
@@ -134,7 +145,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       const refusal = await refuseCalendarDates(transaction, before.id, { before: old, after: now })
       if (refusal !== null) return { ok: false, refusal }
       const after = await updateCalendar(transaction, before, draft.value, calendarChange(old, now) !== null)
-      const messages = await recostLocations(transaction, before, after, request.at)
+      const messages = await recostLocations(transaction, before, after, { at: request.at, impact })
       return accepted(calendarChanged('update', after, transaction, messages))
     }),
   )
@@ -145,10 +156,12 @@ export const calendarOperations = (dependencies: QueryServiceDependencies): read
     const { name, country_code: countryCode = null, state = null, add = [], remove = [], day_types } = request.body
     const given = { name, countryCode, state, add, remove, dayTypes: day_types ?? [] }
     const draft = await draftOf(dependencies, given, request.at)
-    if (!draft.ok) return draft
-    return change(dependencies, calendarCreate, request, async transaction =>
-      accepted(calendarChanged('create', await createCalendar(transaction, draft.value, request.at), transaction)),
-    )
+    return changePlan(dependencies, calendarCreate, request, async transaction => {
+      if (!draft.ok) return draft
+      return accepted(
+        calendarChanged('create', await createCalendar(transaction, draft.value, request.at), transaction),
+      )
+    })
   }),
   bind(calendarList, request =>
     answerList(dependencies, request, '/calendars', listCalendars, calendars =>
@@ -162,7 +175,7 @@ export const calendarOperations = (dependencies: QueryServiceDependencies): read
   ),
   updateBinding(dependencies),
   bind(calendarDelete, request =>
-    change(dependencies, calendarDelete, request, async transaction => {
+    changePlan(dependencies, calendarDelete, request, async transaction => {
       const locked = await lockCalendar(transaction, request.id)
       if (!locked.ok) return locked
       const deleted = await deleteCalendar(transaction, locked.value, request.at)

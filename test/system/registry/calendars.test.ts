@@ -139,6 +139,9 @@ describe('stored costs follow the calendar', () => {
       holiday: 0.2,
     })
     const moved = { remove: ['2025-05-17'], day_types: [{ name: 'fair', dates: ['2025-05-13'] }] }
+    const dryRun = { locations: 1, stored_rows: 3, errors: [] }
+    expect(await ask('PATCH', `/calendars/${calendar}`, { ...moved, dry_run: true })).toMatchObject(dryRun)
+    expect(await costsOf(client, home)).toEqual({ plain: 0.1, fair: 0.4, holiday: 0.2 })
     await ask('PATCH', `/calendars/${calendar}`, moved)
     const after = { plain: 0.4, fair: 0.1, holiday: 0.1 }
     expect(await costsUntil(client, home, after)).toEqual(after)
@@ -153,6 +156,9 @@ describe('stored costs follow the calendar', () => {
     await ask('PATCH', `/locations/${home}`, { calendar_id: other })
     const last = { plain: 0.1, fair: 0.1, holiday: 0.4 }
     expect(await costsUntil(client, home, last)).toEqual(last)
+    const inUse = { errors: [{ code: 'calendar_in_use' }] }
+    expect(await ask('DELETE', `/calendars/${other}?dry_run=true`)).toMatchObject(inUse)
+    expect(await ask('DELETE', `/calendars/${calendar}?dry_run=true`)).toMatchObject({ locations: 0, errors: [] })
     await ask('DELETE', `/calendars/${calendar}`)
     expect(await refusalOf('DELETE', `/calendars/${other}`)).toEqual([400, 'calendar_in_use', undefined])
   })

@@ -1,6 +1,7 @@
 import sql, { type Sql } from 'sql-template-tag'
 import type { CalendarChange } from '../../../domain/calendar/calendar.ts'
 import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
+import type { OpenInterval } from '../../../domain/tariff/tariff-change.ts'
 import { instantsOfDays } from '../../time-zone.ts'
 import { toTimestamp } from '../column.ts'
 import { type Query, readFirst, readRows } from '../database.ts'
@@ -27,6 +28,20 @@ const isAffected = ({ accountId, liveMode, calendarId, names }: ChangeOfCalendar
   and exists (select 1 from tariffs t where ${namesOneOf(names)})`
 
 type AffectedRow = { readonly id: string; readonly timezone: string; readonly revision: number }
+
+/** Prices of a location that a change of its calendar alters: a direction, in [from, to) (ms). */
+export type AffectedPrices = OpenInterval & { readonly locationId: string; readonly direction: TariffDirection }
+
+/** List the prices that a change of a calendar alters at all of its locations. */
+export const affectedPrices = async (query: Query, change: ChangeOfCalendar): Promise<readonly AffectedPrices[]> => {
+  const rows = await readRows(query)<{ id: string; timezone: string; direction: TariffDirection }>(sql`
+    select distinct l.id, l.timezone, t.direction from locations l join tariffs t on ${namesOneOf(change.names)}
+    where ${isAffected(change)} order by l.id, t.direction`)
+  return rows.map(({ id, timezone, direction }) => ({
+    ...{ locationId: id, direction },
+    ...instantsOfDays(timezone, change),
+  }))
+}
 
 /** Result of a page: recost requests to publish, and the last location; null if no location is left. */
 type CalendarPage = { readonly messages: readonly OutboxMessage[]; readonly cursor: string | null }
