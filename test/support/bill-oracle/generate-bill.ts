@@ -125,17 +125,17 @@ const tariffs = (zone: string, [first, end]: readonly [LocalDay, LocalDay], name
 }
 
 /**
- * Two prices that change at one time of the day by opposite amounts: their sum stays. Only the parts of the price tell
- * the times apart.
+ * Two prices that change twice a day by opposite amounts: their sum stays. Only the parts of the price tell the times
+ * apart.
  */
 const hiddenChanges: fc.Arbitrary<TariffBody[]> = fc
-  .tuple(prices(0.5), prices(0.5), fc.integer({ min: 1, max: 86_399 }))
-  .map(([one, other, second]) => {
-    const edge = clockText(second)
+  .tuple(prices(0.5), prices(0.5), fc.uniqueArray(fc.nat(86_399), { minLength: 2, maxLength: 2 }))
+  .map(([one, other, seconds]) => {
+    const [from = '', to = ''] = seconds.map(clockText)
     const tariff = (type: TariffBody['type'], first: number, last: number): TariffBody => {
       const hours = [
-        { valid_from: '00:00:00', valid_to: edge, rate: [{ fixed: first }] },
-        { valid_from: edge, valid_to: '00:00:00', rate: [{ fixed: last }] },
+        { valid_from: from, valid_to: to, rate: [{ fixed: first }] },
+        { valid_from: to, valid_to: from, rate: [{ fixed: last }] },
       ]
       return { direction: 'IMPORT', type, schedule: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }] }
     }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { createMeteredEnergy } from '../../../../services/domain/statement/metered-energy.ts'
+import type { BillCase } from '../../../support/acceptance/bill-cases.ts'
 import { billOf, chargeLines, decimal, flat, inputOf, shown, statementOf, used } from './bill.ts'
 
 const june = used('2026-06-01T00:00', '2026-07-01T00:00', '720')
@@ -131,6 +132,36 @@ describe('a SESSION charge', () => {
 })
 
 describe('energy', () => {
+  it('has the component of the last contract that starts before the end of the period, if nothing is priced', () => {
+    const records = [used('2026-06-05T10:00', '2026-06-05T11:00', '3')]
+    const componentOf = (contract_start_date: string) => {
+      const tariffs = [flat('0.2', { contract_start_date, component: 'supplier' })]
+      return billOf({ tariffs, records }).periods[0]?.lines.map(({ component, amount }) => [component, amount])
+    }
+    expect(componentOf('2026-06-30T23:59:59Z')).toEqual([['supplier', 0n]])
+    expect(componentOf('2026-07-01T00:00:00Z')).toEqual([['energy', 0n]])
+  })
+
+  it('adds up to the cost of its days if opposite changes of both prices hide in a piece', () => {
+    const halves = (first: string, last: string, type: 'COMMODITY' | 'NON_COMMODITY') => {
+      const hours = [
+        { valid_from: '06:00:00', valid_to: '20:00:00', rate: [{ fixed: first }] },
+        { valid_from: '20:00:00', valid_to: '06:00:00', rate: [{ fixed: last }] },
+      ]
+      return flat('0', { type, schedule: [{ days_and_hours: [{ hours }] }] })
+    }
+    const hidden = [halves('0.123456789', '0.2', 'COMMODITY'), halves('0.2', '0.123456789', 'NON_COMMODITY')]
+    const days = ['2026-06-01', '2026-06-02', '2026-06-03', '2026-06-04']
+    const periods = days.slice(1).map((end_date, index) => ({ start_date: days[index], end_date }))
+    const statement = { start_date: '2026-06-01', end_date: '2026-06-04', periods }
+    for (let minute = 0; minute < 20; minute += 1) {
+      const records = [used(`2026-06-01T09:${10 + minute}`, '2026-06-03T03:07', `7.00000${minute}`)]
+      const netOf = (tariffs: BillCase['tariffs']) =>
+        billOf({ tariffs, records, statement }).periods.map(({ totals }) => totals.net)
+      expect(netOf(hidden)).toEqual(netOf([flat('0.323456789')]))
+    }
+  })
+
   it('has a line per component, then sold energy, and a memo of the rest', () => {
     const tariffs = [
       flat('0.3'),
