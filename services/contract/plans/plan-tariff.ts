@@ -1,6 +1,11 @@
 import { z } from 'zod'
 import { accepted, type Result } from '../../domain/refusal.ts'
-import type { ScheduleEntry, TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
+import {
+  defaultTariffComponents,
+  type ScheduleEntry,
+  type TariffDirection,
+  type TariffType,
+} from '../../domain/tariff/tariff.ts'
 import { idText, orNull } from '../answer-field.ts'
 import { fields } from '../field.ts'
 import { readTariffTermsInSteps } from '../tariffs/read-tariff-terms.ts'
@@ -17,6 +22,7 @@ import { scheduleShape, scheduleToWire } from '../tariffs/tariff-schedule.ts'
 export type PlanTariffTerms = {
   readonly displayName: string | null
   readonly providerId: string | null
+  readonly component: string
   readonly direction: TariffDirection
   readonly type: TariffType
   readonly marketRates: boolean
@@ -34,6 +40,7 @@ export const planTariffShape = z
     market_rates: z.boolean(),
     display_name: orNull(z.string()),
     provider_id: orNull(idText('prv')),
+    component: z.string(),
     schedule: scheduleShape,
   })
   .meta({ component: 'PlanTariff' })
@@ -46,18 +53,20 @@ export function* readPlanTariff(input: TariffMembers): Generator<void, Result<Pl
   if (!read.ok) return read
   const { direction, type, marketRates, schedule } = read.value
   const { display_name: displayName = null, provider_id: providerId = null } = input
-  return accepted({ direction, type, marketRates, schedule, displayName, providerId })
+  const component = input.component ?? defaultTariffComponents[type]
+  return accepted({ direction, type, marketRates, schedule, displayName, providerId, component })
 }
 
 /** Write a tariff of a plan, in steps. */
 export function* planTariffToWire(tariff: PlanTariffTerms): Generator<void, z.output<typeof planTariffShape>> {
-  const { direction, type, marketRates, displayName, providerId, schedule } = tariff
+  const { direction, type, marketRates, displayName, providerId, component, schedule } = tariff
   return {
     direction,
     type,
     market_rates: marketRates,
     display_name: displayName,
     provider_id: providerId,
+    component,
     schedule: yield* scheduleToWire(schedule, true),
   }
 }

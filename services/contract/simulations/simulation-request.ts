@@ -2,10 +2,9 @@ import { z } from 'zod'
 import type { ChargeTerms } from '../../domain/charge/charge.ts'
 import type { DayRange } from '../../domain/charge/charge-days.ts'
 import { accepted, type Refused, type Result, refused } from '../../domain/refusal.ts'
-import { defaultTariffComponents } from '../../domain/statement/energy-sums.ts'
 import type { RoundingProfile } from '../../domain/statement/round-lines.ts'
 import { statementPeriods } from '../../domain/statement/statement-periods.ts'
-import type { Tariff } from '../../domain/tariff/tariff.ts'
+import { defaultTariffComponents, type Tariff } from '../../domain/tariff/tariff.ts'
 import { overlappingTariff } from '../../domain/tariff/tariff-change.ts'
 import { chargeBody, readChargeTerms } from '../charges/read-charge.ts'
 import {
@@ -65,9 +64,6 @@ const {
 
 const tariffInput = fields({
   ...tariffMembers,
-  component: optional(text({ max: 64 })).describe(
-    'Name of the line of energy. Default: energy, or grid for NON_COMMODITY.',
-  ),
   contract_start_date: optional(instant).describe('Inclusive. Default: open.'),
   contract_end_date: optional(instant).describe('Exclusive. Default: open.'),
 }).meta({ component: 'SimulationTariffInput' })

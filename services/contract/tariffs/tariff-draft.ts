@@ -13,6 +13,8 @@ export type TariffInput = {
   readonly locationId: string
   readonly displayName: string | null
   readonly providerId: string | null
+  /** Component of the lines on statements; null if the request has none. */
+  readonly component: string | null
   /** Expected time zone of the location; null if the request has none. */
   readonly timezone: string | null
   readonly terms: TariffTerms
@@ -26,6 +28,9 @@ export const tariffMembers = {
     'True: prices follow the market source of the location. Default: false.',
   ),
   display_name: optional(text()),
+  component: optional(text({ max: 64 })).describe(
+    'Name of its lines on statements. Default: energy; grid for NON_COMMODITY.',
+  ),
   provider_id: optional(identifier('prv')),
   schedule: optional(scheduleFrame).describe(
     'Prices by time. Default with market_rates: the market price at all times.',
@@ -69,6 +74,7 @@ export function* readTariffDraft(wire: z.output<typeof tariffCreation>): Generat
     locationId: wire.location_id,
     displayName: wire.display_name ?? null,
     providerId: wire.provider_id ?? null,
+    component: wire.component ?? null,
     timezone: wire.timezone ?? null,
     terms: read.value,
   })

@@ -42,6 +42,7 @@ const tariffShape = z.object({
   market_rates: z.boolean(),
   plan_id: orNull(idText('pln')).describe('Plan that keeps the tariff; null if there is none.'),
   plan_version: orNull(count).describe('Version of the plan.'),
+  component: z.string().describe('Name of its lines on statements.'),
   contract_start_date: orNull(instantText).describe('Inclusive; null is open.'),
   contract_end_date: orNull(instantText).describe('Exclusive; null is open.'),
   schedule: scheduleShape.describe('The current prices; before the contract its first prices.'),
@@ -72,6 +73,7 @@ export type TariffView = OwnedObject & {
   readonly marketRates: boolean
   readonly planId: string | null
   readonly planVersion: number | null
+  readonly component: string
   readonly contractStart: number | null
   readonly contractEnd: number | null
   readonly schedule: readonly ScheduleEntry[]
@@ -107,6 +109,7 @@ export function* tariffToWire(
     market_rates: tariff.marketRates,
     plan_id: tariff.planId,
     plan_version: tariff.planVersion,
+    component: tariff.component,
     contract_start_date: instantOrNull(tariff.contractStart),
     contract_end_date: instantOrNull(tariff.contractEnd),
     schedule,
@@ -158,6 +161,7 @@ const example = {
   market_rates: false,
   plan_id: null,
   plan_version: null,
+  component: 'energy',
   contract_start_date: '2025-01-01T00:00:00Z',
   contract_end_date: null,
   schedule: [{ ...exampleSchedule, dates: [] }],
@@ -170,7 +174,8 @@ const tag = 'Tariffs'
 const answer = { name: 'Tariff', shape: tariffShape }
 
 /** The earlier API version has no plans. */
-const renamesAt = (path: '' | 'data.') => [{ current: `${path}plan_id` }, { current: `${path}plan_version` }]
+const renamesAt = (path: '' | 'data.') =>
+  ['plan_id', 'plan_version', 'component'].map(name => ({ current: `${path}${name}` }))
 
 export const tariffCreate = defineOperation({
   id: 'tariff_create',
@@ -182,7 +187,7 @@ export const tariffCreate = defineOperation({
   routes: routes('POST'),
   references: { body: { location_id: locationOnly } },
   body: tariffCreation,
-  renames: { answer: renamesAt('') },
+  renames: { body: [{ current: 'component' }], answer: renamesAt('') },
   answer,
   status: 200,
   idempotent: true,

@@ -25,6 +25,7 @@ export type PricingCopy = {
   readonly locationId: string
   readonly currencyCode: string
   readonly timeZone: TimeZone
+  readonly tariffLines: PricingSnapshot['tariffLines']
   readonly schedules: readonly { readonly schedule: readonly ScheduleEntry[]; readonly marketRates: boolean }[]
   readonly markets: readonly MarketSeries[]
   readonly calendars: readonly LocationCalendar[]
@@ -146,6 +147,7 @@ export const copyPricing = (
     locationId,
     currencyCode,
     timeZone,
+    tariffLines: snapshot.tariffLines,
     schedules: schedules.copies,
     markets: markets.copies,
     calendars: calendars.copies,
@@ -158,7 +160,7 @@ const noPrices: DirectionPrices = { pricePeriods: [], isTiered: { COMMODITY: fal
 
 /** Create a snapshot from a copy. Only prices of the copied directions and interval may be requested. */
 export const snapshotFromCopy = (copy: PricingCopy): PricingSnapshot => {
-  const { locationId, currencyCode, timeZone: zone } = copy
+  const { locationId, currencyCode, timeZone: zone, tariffLines } = copy
   const schedules = copy.schedules.map(({ schedule, marketRates }) => compileSchedule(schedule, marketRates))
   const elementAt = <T>(list: readonly T[], index: number | null): T | null =>
     index === null ? null : (list[index] as T)
@@ -193,5 +195,5 @@ export const snapshotFromCopy = (copy: PricingCopy): PricingSnapshot => {
       })),
     }
   }
-  return { locationId, currencyCode, timeZone: zone, directions }
+  return { locationId, currencyCode, timeZone: zone, directions, tariffLines }
 }

@@ -2,14 +2,13 @@ import type { LineDirection } from '../charge/charge.ts'
 import { startOfDayNumber, type TimeZone } from '../civil-time.ts'
 import type { Energy, Money } from '../quantity.ts'
 import type { EnergyFlowDirection } from '../record/record.ts'
-import { type TariffDirection, type TariffType, tariffTypes } from '../tariff/tariff.ts'
+import { defaultTariffComponents, type TariffDirection, type TariffType, tariffTypes } from '../tariff/tariff.ts'
 import type { BilledRow } from './billed-row.ts'
 import {
   addRow,
   type BilledTariff,
   componentKey,
   createEnergyBuckets,
-  defaultTariffComponents,
   type EnergyBuckets,
   type RowFlow,
   totalOf,

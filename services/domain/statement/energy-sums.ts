@@ -1,7 +1,7 @@
 import { addToMean, type ConfidenceMean, confidenceOfMean, createMean } from '../cost/confidence-mean.ts'
 import type { Interval } from '../interval.ts'
 import { costOf, cumulativeShare, type Energy, type Money, type Price } from '../quantity.ts'
-import type { TariffDirection, TariffType } from '../tariff/tariff.ts'
+import { defaultTariffComponents, type TariffDirection, type TariffType } from '../tariff/tariff.ts'
 import type { BilledPiece, BilledRow } from './billed-row.ts'
 import type { PriceDetail } from './statement-line.ts'
 
@@ -94,12 +94,6 @@ export const rowFlowOf = ({
 }: Pick<BilledRow, 'energyFlowDirection' | 'tariffDirection'>): RowFlow => {
   if (tariffDirection !== 'IMPORT') return tariffDirection
   return energyFlowDirection === 'INBOUND' ? 'IMPORT' : 'SUPPLIED'
-}
-
-/** Default component of the tariffs of a type. */
-export const defaultTariffComponents: Readonly<Record<TariffType, string>> = {
-  COMMODITY: 'energy',
-  NON_COMMODITY: 'grid',
 }
 
 /** Return the index of the bucket that contains an instant; -1 before the first, the number of buckets after the last. */

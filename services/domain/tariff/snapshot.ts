@@ -4,7 +4,7 @@ import type { CompiledSchedule } from './compiled-schedule.ts'
 import type { PricePlan } from './price-plan.ts'
 import type { PricingPool } from './pricing-pool.ts'
 import type { PricingInput, Tariff, TariffDirection, TariffType } from './tariff.ts'
-import { tariffTypes } from './tariff.ts'
+import { defaultTariffComponents, tariffTypes } from './tariff.ts'
 import { type Coverage, contractStartOf, tariffCoverage } from './tariff-coverage.ts'
 import { schedulesOf } from './tariff-version.ts'
 
@@ -30,12 +30,17 @@ export type DirectionPrices = {
   readonly isTiered: Readonly<Record<TariffType, boolean>>
 }
 
+/** Component and plan that the lines of a tariff name on statements. */
+export type TariffLine = { readonly component: string; readonly planId: string | null }
+
 /** All prices of one location, prepared for look-ups. Immutable: a change of its input needs a new snapshot. */
 export type PricingSnapshot = {
   readonly locationId: string
   readonly currencyCode: string
   readonly timeZone: TimeZone
   readonly directions: Readonly<Record<TariffDirection, DirectionPrices>>
+  /** Lines of tariffs by id. Tariffs without a plan that have the default component of their type are absent. */
+  readonly tariffLines: ReadonlyMap<string, TariffLine>
 }
 
 /** Check if a tariff has tiers in any of its prices. */
@@ -115,6 +120,16 @@ const emptyDirection = (input: PricingInput, pool: PricingPool, direction: Tarif
   return cached
 }
 
+const noLines: PricingSnapshot['tariffLines'] = new Map()
+
+/** Return the lines that are not the default. Many locations have none, and share one map. */
+const tariffLinesOf = (tariffs: readonly Tariff[]): PricingSnapshot['tariffLines'] => {
+  const own = tariffs.flatMap(({ id, type, component = defaultTariffComponents[type], planId = null }) =>
+    component === defaultTariffComponents[type] && planId === null ? [] : [[id, { component, planId }] as const],
+  )
+  return own.length === 0 ? noLines : new Map(own)
+}
+
 /**
  * Compile the prices of a location. Compiled schedules and price plans are shared through the pool, so a snapshot is
  * small.
@@ -126,7 +141,8 @@ export const compileSnapshot = (input: PricingInput, pool: PricingPool): Pricing
       ? compileDirection(input, pool, direction)
       : emptyDirection(input, pool, direction)
   const directions = { IMPORT: pricesOf('IMPORT'), EXPORT: pricesOf('EXPORT'), LOCAL: pricesOf('LOCAL') }
-  return { locationId: input.locationId, currencyCode: input.currencyCode, timeZone: input.timeZone, directions }
+  const { locationId, currencyCode, timeZone, tariffs } = input
+  return { locationId, currencyCode, timeZone, directions, tariffLines: tariffLinesOf(tariffs) }
 }
 
 /** Check if the energy of a direction counts for tiers. Its costs then depend on earlier records. */

@@ -6,6 +6,13 @@ import type { Rate } from './rate.ts'
 export type TariffDirection = 'IMPORT' | 'EXPORT' | 'LOCAL'
 export type TariffType = 'COMMODITY' | 'NON_COMMODITY'
 export const tariffTypes: readonly TariffType[] = ['COMMODITY', 'NON_COMMODITY']
+
+/** Default component of the tariffs of a type. */
+export const defaultTariffComponents: Readonly<Record<TariffType, string>> = {
+  COMMODITY: 'energy',
+  NON_COMMODITY: 'grid',
+}
+
 export type Month = 'Jan' | 'Feb' | 'Mar' | 'Apr' | 'May' | 'Jun' | 'Jul' | 'Aug' | 'Sep' | 'Oct' | 'Nov' | 'Dec'
 export type Day = 'Mon' | 'Tue' | 'Wed' | 'Thu' | 'Fri' | 'Sat' | 'Sun'
 /** Days that only a calendar knows: public holidays, or the days of a day type. */
@@ -49,6 +56,10 @@ export type Tariff = {
    * while the tariff is active.
    */
   readonly closedAt: number | null
+  /** Component of its lines on statements; absent: the default of its type. */
+  readonly component?: string
+  /** Plan that keeps the tariff; null or absent if there is none. */
+  readonly planId?: string | null
   /** Prices before the first version. */
   readonly schedule: readonly ScheduleEntry[]
   /**

@@ -122,7 +122,7 @@ const createBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(tariffCreate, async request => {
     const read = await runInTimeSlices(readTariffDraft(request.body), request.caller.accountId)
     if (!read.ok) return read
-    const { locationId, displayName, providerId, terms } = read.value
+    const { locationId, displayName, providerId, component, terms } = read.value
     return change(dependencies, tariffCreate, request, async transaction => {
       const zone = await validateZone(transaction, read.value)
       if (!zone.ok) return zone
@@ -131,6 +131,7 @@ const createBinding = (dependencies: QueryServiceDependencies): Binding =>
         locationId,
         displayName,
         providerId,
+        component,
         libraryTariffId: null,
         connectionType: 'MANUAL',
         status: 'CONNECTED',

@@ -7,9 +7,9 @@ import { hourMs, type Interval, overlaps } from '../../domain/interval.ts'
 import { copyPricing } from '../../domain/price/pricing-copy.ts'
 import type { FinalStatement } from '../../domain/statement/adjustments.ts'
 import { firstDayRead } from '../../domain/statement/demand-line.ts'
-import { type BilledTariff, defaultTariffComponents } from '../../domain/statement/energy-sums.ts'
+import type { BilledTariff } from '../../domain/statement/energy-sums.ts'
 import type { PricingSnapshot } from '../../domain/tariff/snapshot.ts'
-import { type TariffDirection, tariffTypes } from '../../domain/tariff/tariff.ts'
+import { defaultTariffComponents, type TariffDirection, tariffTypes } from '../../domain/tariff/tariff.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { calendarOfLocation } from '../../platform/postgres/pricing/calendars.ts'
@@ -73,8 +73,9 @@ export const tariffsIn = (snapshot: PricingSnapshot, span: Interval): readonly B
       for (const type of tariffTypes) {
         const id = type === 'COMMODITY' ? period.commodityId : period.nonCommodityId
         const contractStart = type === 'COMMODITY' ? period.commodityStart : period.nonCommodityStart
-        const component = defaultTariffComponents[type]
-        if (id !== null) tariffs.set(id, { id, direction, type, component, planId: null, contractStart })
+        if (id === null) continue
+        const line = snapshot.tariffLines.get(id) ?? { component: defaultTariffComponents[type], planId: null }
+        tariffs.set(id, { id, direction, type, ...line, contractStart })
       }
     }
   }

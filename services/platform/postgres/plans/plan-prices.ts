@@ -19,6 +19,7 @@ export type PlanTariffTerms = {
   readonly type: TariffType
   readonly displayName: string | null
   readonly providerId: string | null
+  readonly component: string
   readonly marketRates: boolean
   readonly schedule: readonly ScheduleEntry[]
 }
@@ -88,9 +89,9 @@ export const writePlanTariffs = async (
   for (const [place, row] of rows.entries())
     await query(sql`
       insert into plan_tariffs (account_id, live_mode, plan_id, version, key, place, direction, type, display_name,
-        provider_id, market_rates, special_days, terms)
+        provider_id, component, market_rates, special_days, terms)
       values (${accountId}, ${liveMode}, ${planId}, ${version}, ${row.key}, ${place}, ${row.direction}, ${row.type},
-        ${row.displayName}, ${row.providerId}, ${row.marketRates}, ${row.specialDays}::text[],
+        ${row.displayName}, ${row.providerId}, ${row.component}, ${row.marketRates}, ${row.specialDays}::text[],
         ${row.terms})`)
 }
 
@@ -135,9 +136,9 @@ type StoredTariffRow = TariffRow & { readonly version: number }
 type StoredChargeRow = PlanChargeRow & { readonly version: number }
 
 function* readTariff({ terms, version, ...row }: StoredTariffRow): Generator<void, VersionOf<PlanTariffTerms>> {
-  const { direction, type, displayName, providerId, marketRates } = row
+  const { direction, type, displayName, providerId, component, marketRates } = row
   const schedule = yield* scheduleFromText(terms)
-  return { version, value: { direction, type, displayName, providerId, marketRates, schedule } }
+  return { version, value: { direction, type, displayName, providerId, component, marketRates, schedule } }
 }
 
 function* readCharge({ terms, schedule, version }: StoredChargeRow): Generator<void, VersionOf<ChargeTerms>> {
@@ -172,7 +173,7 @@ export const readPlanPrices = async (
   const owned = ownedBy(transaction)
   const tariffs = await query<StoredTariffRow>(sql`
     select version, direction, type, display_name as "displayName", provider_id as "providerId",
-      market_rates as "marketRates", terms::text as terms
+      component, market_rates as "marketRates", terms::text as terms
     from plan_tariffs where ${owned} and plan_id = ${planId} order by version, place`)
   const charges = await query<StoredChargeRow>(sql`
     select version, terms::text as terms, schedule::text as schedule

@@ -26,6 +26,9 @@ export type ChargeDraft = Pick<StoredCharge, 'locationId' | 'planId' | 'terms'> 
 /** Members that a PATCH changes; absent members stay unchanged. */
 export type ChargePatch = Partial<Pick<ChargeTerms, 'name' | 'component' | 'startDay' | 'endDay'>>
 
+/** The charges of a deleted location are hidden. */
+const isVisible = sql`deleted_at is null and closed_at is null`
+
 const notFound = refused('not_found', 'No charge has this id.')
 
 /**
@@ -83,7 +86,7 @@ const findExcess = async (
 ): Promise<Result<never> | null> => {
   const stored = await readFirst(transaction.query)<{ charges: number; length: number }>(sql`
     select count(*) as charges, coalesce(sum(length(schedule::text)), 0)::bigint as length from charges
-    where ${ownedBy(transaction)} and location_id = ${locationId} and ${isActive}`)
+    where ${ownedBy(transaction)} and location_id = ${locationId} and ${isVisible}`)
   const { charges, length } = stored ?? { charges: 0, length: 0 }
   if (charges >= maxCharges) {
     const message = `A location has at most ${maxCharges} charges. Delete one that is not needed.`
@@ -104,7 +107,7 @@ const findCharge = async (
   lock: ReturnType<typeof sql>,
 ): Promise<StoredCharge | null> => {
   const row = await readFirst(transaction.query)<ChargeRow>(sql`
-    select ${chargeColumns} from charges where ${ownedBy(transaction)} and id = ${id} and ${isActive} ${lock}`)
+    select ${chargeColumns} from charges where ${ownedBy(transaction)} and id = ${id} and ${isVisible} ${lock}`)
   return row === null ? null : runInTimeSlices(chargeFromRow(row), transaction.accountId)
 }
 
@@ -144,7 +147,10 @@ export const deleteCharge = async (
   return accepted(before)
 }
 
-/** Return the charges of locations, by location, each in the order of their creation. */
+/**
+ * Return the charges of locations, also of deleted ones, by location. The charges of a location are in the order of
+ * their creation.
+ */
 export const chargesOf = async (
   transaction: TenantTransaction,
   locationIds: readonly string[],
@@ -172,7 +178,7 @@ export const listChargePage = async (
     table: 'charges',
     columns: chargeColumns,
     scope: ownedBy(transaction),
-    filter: allOf(isActive, matching('location_id', locationId)),
+    filter: allOf(isVisible, matching('location_id', locationId)),
     size: sql`pg_column_size(terms) + coalesce(pg_column_size(schedule), 0)`,
     maxBytes: maxPageBytes,
   }

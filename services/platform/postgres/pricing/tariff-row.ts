@@ -1,6 +1,11 @@
 import sql from 'sql-template-tag'
 import { mapSurcharges, type Rate, type SurchargeName } from '../../../domain/tariff/rate.ts'
-import type { ScheduleEntry, Tariff, TariffVersion } from '../../../domain/tariff/tariff.ts'
+import {
+  defaultTariffComponents,
+  type ScheduleEntry,
+  type Tariff,
+  type TariffVersion,
+} from '../../../domain/tariff/tariff.ts'
 import type { Tenant } from '../../../domain/tenant.ts'
 import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { integersAsTexts, writeJson } from '../../write-json.ts'
@@ -20,15 +25,30 @@ export type StoredTariff = Tariff &
     /** Plan that keeps the tariff, and its version; null if there is none. */
     readonly planId: string | null
     readonly planVersion: number | null
+    readonly component: string
     readonly createdAt: number
   }
 
 export type TariffDraft = Omit<
   StoredTariff,
-  'id' | 'accountId' | 'liveMode' | 'timezone' | 'closedAt' | 'planId' | 'planVersion' | 'createdAt' | 'versions'
->
+  | 'id'
+  | 'accountId'
+  | 'liveMode'
+  | 'timezone'
+  | 'closedAt'
+  | 'planId'
+  | 'planVersion'
+  | 'component'
+  | 'createdAt'
+  | 'versions'
+> & {
+  /** Null or absent: the default of the type. */
+  readonly component?: string | null
+}
 
-export type TariffRow = Omit<StoredTariff, 'schedule' | 'versions'> & {
+/** `component` null: the default of the type. */
+export type TariffRow = Omit<StoredTariff, 'component' | 'schedule' | 'versions'> & {
+  readonly component: string | null
   readonly terms: string
   readonly versions: string
 }
@@ -37,7 +57,7 @@ export const tariffColumns = sql`
   id, account_id as "accountId", live_mode as "liveMode", location_id as "locationId", direction, type,
   connection_type as "connectionType", status, display_name as "displayName", provider_id as "providerId",
   library_tariff_id as "libraryTariffId", plan_id as "planId", plan_version as "planVersion",
-  market_rates as "marketRates", contract_start as "contractStart",
+  component, market_rates as "marketRates", contract_start as "contractStart",
   contract_end as "contractEnd", closed_at as "closedAt",
   terms::text as terms, versions::text as versions, time_created as "createdAt",
   (select l.timezone from locations l
@@ -47,16 +67,20 @@ export const tariffColumns = sql`
 /** Columns of a tariff's prices; `t` is the table. */
 export const termsColumns = sql`
   t.id as "tariffId", t.direction, t.type, t.market_rates as "marketRates", t.contract_start as "contractStart",
-  t.contract_end as "contractEnd", t.closed_at as "closedAt", t.terms::text as terms, t.versions::text as versions`
+  t.contract_end as "contractEnd", t.closed_at as "closedAt", t.component, t.plan_id as "planId", t.terms::text as terms,
+  t.versions::text as versions`
 
-export type TermsRow = Omit<Tariff, 'id' | 'schedule' | 'versions'> & {
+export type TermsRow = Omit<Tariff, 'id' | 'component' | 'planId' | 'schedule' | 'versions'> & {
+  readonly component: string | null
+  readonly planId: string | null
   readonly tariffId: string
   readonly terms: string
   readonly versions: string
 }
 
 export function* tariffFromTerms(row: TermsRow): Generator<void, Tariff> {
-  const { tariffId: id, direction, type, marketRates, contractStart, contractEnd, closedAt, terms, versions } = row
+  const { tariffId: id, direction, type, marketRates, contractStart, contractEnd, closedAt, planId } = row
+  const component = row.component ?? defaultTariffComponents[type]
   return {
     id,
     direction,
@@ -65,12 +89,15 @@ export function* tariffFromTerms(row: TermsRow): Generator<void, Tariff> {
     contractStart,
     contractEnd,
     closedAt,
-    ...(yield* pricesFromText(terms, versions)),
+    component,
+    planId,
+    ...(yield* pricesFromText(row.terms, row.versions)),
   }
 }
 
 export function* tariffFromRow({ terms, versions, ...tariff }: TariffRow): Generator<void, StoredTariff> {
-  return { ...tariff, ...(yield* pricesFromText(terms, versions)) }
+  const component = tariff.component ?? defaultTariffComponents[tariff.type]
+  return { ...tariff, component, ...(yield* pricesFromText(terms, versions)) }
 }
 
 /** Read tariffs in the time slices of an account, or of the service. */

@@ -1,7 +1,12 @@
 import sql, { raw } from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { specialDaysOf } from '../../../domain/tariff/special-days.ts'
-import type { TariffDirection, TariffType, TariffVersion } from '../../../domain/tariff/tariff.ts'
+import {
+  defaultTariffComponents,
+  type TariffDirection,
+  type TariffType,
+  type TariffVersion,
+} from '../../../domain/tariff/tariff.ts'
 import { changedInterval, type OpenInterval, overlappingTariff } from '../../../domain/tariff/tariff-change.ts'
 import { withVersion } from '../../../domain/tariff/tariff-version.ts'
 import { runInTimeSlices } from '../../concurrency/time-slices.ts'
@@ -74,6 +79,7 @@ export const createTariff = async (
     accountId,
     liveMode,
     timezone: location.timezone,
+    component: draft.component ?? defaultTariffComponents[draft.type],
     closedAt: null,
     planId: null,
     planVersion: null,
@@ -86,10 +92,11 @@ export const createTariff = async (
   await query(sql`
     insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, display_name,
       provider_id,
-      library_tariff_id, market_rates, contract_start, contract_end, terms, special_days, time_created)
+      library_tariff_id, component, market_rates, contract_start, contract_end, terms, special_days, time_created)
     values (${accountId}, ${liveMode}, ${tariff.id}, ${draft.locationId}, ${draft.direction}, ${draft.type},
       ${draft.connectionType},
-      ${draft.status}, ${draft.displayName}, ${draft.providerId}, ${draft.libraryTariffId}, ${draft.marketRates},
+      ${draft.status}, ${draft.displayName}, ${draft.providerId}, ${draft.libraryTariffId}, ${tariff.component},
+      ${draft.marketRates},
       ${toTimestampOrNull(draft.contractStart)}, ${toTimestampOrNull(draft.contractEnd)}, ${terms},
       ${specialDaysOfTariff(tariff)}, ${toTimestamp(at)})
   `)

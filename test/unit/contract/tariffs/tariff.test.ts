@@ -211,6 +211,7 @@ const view: Parameters<typeof tariffToWire>[0] = {
   marketRates: false,
   planId: null,
   planVersion: null,
+  component: 'energy',
   contractStart: null,
   contractEnd: null,
   schedule: [

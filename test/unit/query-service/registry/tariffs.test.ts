@@ -27,8 +27,9 @@ describe('a tariff', () => {
     const second = idOf(await live.call('POST', '/tariffs/elements', flatTariff(location, contractYear(2025))))
     const now = await live.call('GET', `/tariffs/${id}`)
     const before = await live.call('GET', `/tariffs/elements/${id}`)
-    // The earlier version leaves out texts that are null.
-    const { provider_id: provider, display_name: name, plan_id: plan, plan_version: version, ...others } = now.body
+    // The earlier version leaves out texts that are null, and has no components and plans.
+    const { provider_id: provider, display_name: name, plan_id: plan, plan_version: version, ...current } = now.body
+    const { component: _, ...others } = current
     expect([plan, version]).toEqual([null, null])
     expect([before.body, before.headers.get('api-version'), provider, name]).toEqual([
       others,
@@ -117,6 +118,29 @@ describe('a tariff', () => {
       status: 400,
       body: { code: 'tariff_overlap', message: expect.stringContaining(next) },
     })
+  })
+
+  it('has a component that names its lines on statements', async () => {
+    const location = await makeLocation(live)
+    const create = (body: object) => live.call('POST', '/tariffs', flatTariff(location, body))
+    const own = await create({ ...contractYear(2024), component: 'supplier' })
+    const others = [
+      await create(contractYear(2025)),
+      await create({ type: 'NON_COMMODITY' }),
+      await create({ direction: 'EXPORT', component: 'ß'.repeat(64) }),
+    ]
+    expect([own, ...others].map(({ body }) => body['component'])).toEqual([
+      ...['supplier', 'energy', 'grid', 'ß'.repeat(64)],
+    ])
+    expect((await live.call('GET', `/tariffs/${idOf(own)}`)).body).toMatchObject({ component: 'supplier' })
+    for (const component of ['', 'x'.repeat(65)])
+      expect(await create({ ...contractYear(2026), component })).toMatchObject({
+        ...{ status: 400, body: { field: 'component' } },
+      })
+    const change = await live.call('PATCH', `/tariffs/${idOf(own)}`, { component: 'energy' })
+    expect(change).toMatchObject({ status: 400, body: { code: 'field_immutable', field: 'component' } })
+    const before = await live.call('POST', '/tariffs/elements', flatTariff(location, { component: 'x' }))
+    expect(before).toMatchObject({ status: 409, body: { code: 'unknown_field', field: 'component' } })
   })
 
   it('can be found by direction and type', async () => {

@@ -234,6 +234,8 @@ describe('the pricing of a location', () => {
             contractStart: at,
             contractEnd: null,
             closedAt: null,
+            component: 'energy',
+            planId: null,
             schedule,
           },
         ],
