@@ -7,12 +7,14 @@ import { takeContractTimers } from '../platform/postgres/pricing/contract-timers
 import { deleteExpiredConsoleSessions } from '../platform/postgres/registry/console-sessions.ts'
 import { deleteExpiredIdempotency } from '../platform/postgres/registry/idempotency.ts'
 import { deleteExpiredSimulations } from '../platform/postgres/simulations/simulations.ts'
+import { deleteExpiredBatches } from '../platform/postgres/statements/statement-batches.ts'
 import { deleteExpiredStatements } from '../platform/postgres/statements/statements.ts'
 import { withOperator } from '../platform/postgres/transaction.ts'
 import type { LeasedWork } from '../platform/role-module.ts'
 
 const maxPerTurn = 500
 const maxExpiredPerTurn = 1_000
+const maxExpiredBatches = 10
 
 /**
  * Publish events of contracts that end within ten days and of contracts that have ended, up to `maxTimers` of those due
@@ -48,7 +50,10 @@ export const recordTimers = (database: Database, at: () => number): readonly Lea
       const sessions = await deleteExpiredConsoleSessions(operator, at(), maxExpiredPerTurn)
       const statements = await deleteExpiredStatements(operator, at(), maxExpiredPerTurn)
       const simulations = await deleteExpiredSimulations(operator, at(), maxExpiredPerTurn)
-      return [events, keys, sessions, statements, simulations].includes(maxExpiredPerTurn)
+      // A batch has up to 1,000 pages.
+      const batches = await deleteExpiredBatches(operator, at(), maxExpiredBatches)
+      const deleted = [events, keys, sessions, statements, simulations]
+      return batches === maxExpiredBatches || deleted.includes(maxExpiredPerTurn)
     },
   },
 ]

@@ -53,6 +53,7 @@ const statuses: { readonly [Code in RefusalCode]?: number } = {
   api_version_not_supported: 422,
   schedule_infeasible: 422,
   statement_incomplete: 422,
+  batch_not_done: 422,
   idempotency_mismatch: 422,
   rate_limited: 429,
   headers_too_large: 431,

@@ -103,6 +103,8 @@ export type Operation<
   readonly anyMediaType?: true
   /** The answer has the API version of the Connect session, not of the request. */
   readonly anyVersion?: true
+  /** The answer is lines of JSON (`application/x-ndjson`) instead of a JSON value. */
+  readonly ndjson?: true
   /** The answer is available as text/csv, chosen by the header `Accept`. */
   readonly csv?: true
   /**

@@ -29,6 +29,7 @@ export const idPrefixes = {
   scheduleLimitEarlier: 'spl_',
   scheduleAmount: 'sae_',
   statement: 'stm_',
+  statementBatch: 'stb_',
   event: 'evt_',
   connectSession: 'cot_',
   connectSessionName: 'fps_',

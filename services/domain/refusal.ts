@@ -83,6 +83,9 @@ export const refusalCodes = [
   'too_many_assignments',
   'too_many_candidates',
   'too_many_simulations',
+  'too_many_locations',
+  'too_many_batches',
+  'batch_not_done',
   // metering and cost
   'end_before_start',
   'interval_too_long',

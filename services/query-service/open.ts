@@ -22,6 +22,8 @@ import { priceOperations } from './prices/prices.ts'
 import { scheduleOperations } from './prices/schedules.ts'
 import { simulationJobs } from './simulations/simulation-job.ts'
 import { simulationOperations } from './simulations/simulations.ts'
+import { startBatchWork } from './statement-batches/batch-work.ts'
+import { statementBatchOperations } from './statement-batches/statement-batches.ts'
 import { createRecordReader } from './statements/gather-records.ts'
 import { statementOperations } from './statements/statements.ts'
 import { workThreadOptions } from './work-thread/run-work.ts'
@@ -78,6 +80,8 @@ export const openQueryService = async (
   const connectOptions = { pricing, logger, fetch, at: currentInstant, credentialsKey, path: config.connectPath }
   const connect = await openConnect(dependencies, connectOptions)
   const statements = { ...reads, ...dependencies, ...statementReads({ log, clickHouse }) }
+  const batches = { ...statements, logger, at: currentInstant }
+  const batchWork = opening.use(startBatchWork(batches))
   return {
     ...emptyRoleModule,
     operations: [
@@ -86,6 +90,7 @@ export const openQueryService = async (
       ...scheduleOperations(statements),
       ...statementOperations(statements),
       ...simulationOperations(statements),
+      ...statementBatchOperations(batches, batchWork),
       ...queryServiceOperations(dependencies),
       ...connect.operations,
     ],

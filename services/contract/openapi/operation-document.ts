@@ -99,6 +99,7 @@ const idPrefixOf: Readonly<Record<string, string>> = {
   schedules: 'sae',
   simulations: 'sim',
   statements: 'stm',
+  'statements/batch': 'stb',
   events: 'evt',
   event_id: 'evt',
   webhooks: 'whe',
@@ -123,7 +124,8 @@ const exampleValues: Readonly<Record<string, string>> = {
 const parameterExample = (name: string, path?: string): string | undefined => {
   const before = path?.slice(0, path.indexOf(`{${name}}`)).split('/') ?? []
   const segment = before.at(-2) ?? name
-  const prefix = idPrefixOf[segment] ?? (path === undefined ? undefined : 'loc')
+  const prefix =
+    idPrefixOf[before.slice(-3, -1).join('/')] ?? idPrefixOf[segment] ?? (path === undefined ? undefined : 'loc')
   return exampleValues[segment] ?? (prefix === undefined ? undefined : `${prefix}_${exampleDigits}`)
 }
 
@@ -270,7 +272,8 @@ const describeAnswer = (operation: Operation, apiVersion: ApiVersion, name: Name
     operation.answer.name,
   )
   const example = exampleInVersion(operation.examples?.answer, operation.renames?.answer, apiVersion)
-  const content = { 'application/json': { schema, ...optionalMember('example', example) } }
+  const mediaType = operation.ndjson === true ? 'application/x-ndjson' : 'application/json'
+  const content = { [mediaType]: { schema, ...optionalMember('example', example) } }
   const csvContent = operation.csv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}
   const ownHeaders = operation.anyVersion === true ? sessionResponseHeaders : responseHeaders
   const described = { description: operation.summary, headers: ownHeaders, content: { ...content, ...csvContent } }

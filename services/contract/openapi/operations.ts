@@ -28,6 +28,7 @@ import * as provider from '../registry/provider.ts'
 import * as scheduleAmount from '../schedules/schedule-amount.ts'
 import * as scheduleSlots from '../schedules/schedule-slots.ts'
 import * as simulation from '../simulations/simulation.ts'
+import * as statementBatch from '../statements/statement-batch.ts'
 import * as statement from '../statements/statement-operations.ts'
 import * as tariff from '../tariffs/tariff.ts'
 
@@ -100,6 +101,10 @@ export const operations: readonly Operation[] = [
   statement.statementVoid,
   simulation.simulationCreate,
   simulation.simulationRetrieve,
+  statementBatch.statementBatchCreate,
+  statementBatch.statementBatchRetrieve,
+  statementBatch.statementBatchExport,
+  statementBatch.statementBatchStop,
   market.marketCreate,
   market.marketList,
   market.marketRetrieve,

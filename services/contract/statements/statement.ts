@@ -230,3 +230,20 @@ export function* statementCsvTexts({ periods }: Pick<StatementWire, 'periods'>):
       lines.map(line => [start_date, end_date, ...lineCells(line)]),
     )
 }
+
+/** Names of the columns of a table of several statements. */
+export const statementBatchCsvHeader = csvText(['location_id', 'statement_id', 'currency_code', ...csvNames], [])
+
+/** Write the lines of one of several statements as CSV texts, without the names of the columns. */
+export function* statementBatchCsvTexts({
+  id,
+  location_id,
+  currency_code,
+  periods,
+}: Pick<StatementWire, 'id' | 'location_id' | 'currency_code' | 'periods'>): Generator<string> {
+  for (const { start_date, end_date, lines } of periods)
+    yield csvText(
+      null,
+      lines.map(line => [location_id, id, currency_code, start_date, end_date, ...lineCells(line)]),
+    )
+}

@@ -83,6 +83,7 @@ const jsonAnswer = (trace: Trace, body: Answer['body'], status: number): Answer 
   headers: trace.headers,
 })
 
+const ndjsonMediaType = 'application/x-ndjson'
 const csvMediaType = 'text/csv; charset=utf-8; header=present'
 
 const writeAnswer = async (
@@ -95,7 +96,8 @@ const writeAnswer = async (
   if (csv !== undefined) trace.headers['Vary'] = 'Accept'
   if (outcome.serialized !== undefined) {
     const answer = jsonAnswer(trace, bodyOf(outcome.serialized), operation.status)
-    return outcome.isTable === true ? { ...answer, mediaType: csvMediaType } : answer
+    if (outcome.isTable === true) return { ...answer, mediaType: csvMediaType }
+    return operation.ndjson === true ? { ...answer, mediaType: ndjsonMediaType } : answer
   }
   if (outcome.dryRun !== undefined)
     return jsonAnswer(trace, await jsonBody(outcome.dryRun, whole => whole, caller.accountId), 200)

@@ -27,7 +27,11 @@ const maxInlineDays = 400
 /** Calculated statement with the bytes of its answer. The bytes must be read or discarded. */
 export type CalculatedStatement = { readonly facts: StatementFacts; readonly work: StartedWork }
 
-const viewOf = ({ caller }: StatementCaller, { terms, request }: StatementPlan, status: StatementView['status']) => ({
+export const viewOf = (
+  { caller }: StatementCaller,
+  { terms, request }: StatementPlan,
+  status: StatementView['status'],
+) => ({
   liveMode: caller.liveMode,
   accountId: caller.accountId,
   locationId: terms.location.id,

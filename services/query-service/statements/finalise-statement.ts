@@ -1,6 +1,7 @@
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { statementFrame } from '../../contract/statements/statement.ts'
 import { statementFinalise, statementVoid } from '../../contract/statements/statement-operations.ts'
+import type { DayRange } from '../../domain/charge/charge-days.ts'
 import { writeDate } from '../../domain/civil-date.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Refused, type Result, refused } from '../../domain/refusal.ts'
@@ -37,7 +38,7 @@ export type FinaliseDependencies = QueryServiceDependencies &
     readonly recordsAreStored: (tenant: Tenant, locationId: string, signal: AbortSignal) => Promise<boolean>
   }
 
-type FinaliseRequest = RequestOf<typeof statementFinalise>
+export type FinaliseRequest = RequestOf<typeof statementFinalise>
 type FinaliseAnswer = Outcome<AnswerOf<typeof statementFinalise>>
 
 export const noStatement = refused(
@@ -51,7 +52,7 @@ const changed = refused(
   'hash',
 )
 
-const incomplete = refused(
+export const statementIncomplete = refused(
   'statement_incomplete',
   'The statement has gaps, so its amounts can still change. Send allow_incomplete: true to finalise it',
 )
@@ -64,9 +65,11 @@ const recordsPending = refused(
 /** Maximum number of calculations while FINAL statements of the location change. */
 const maxAttempts = 5
 
+type RequestedDays = DayRange & Pick<StoredStatement, 'id' | 'locationId' | 'request'>
+
 /** Statement to finalise, with all FINAL statements of its location. */
-type Candidate = {
-  readonly known: StoredStatement
+export type Candidate = {
+  readonly known: RequestedDays & Pick<StoredStatement, 'isFinal' | 'hash'>
   readonly terms: BillingTerms
   readonly finals: readonly StoredFinal[]
 }
@@ -83,7 +86,7 @@ const loadCandidate = (dependencies: FinaliseDependencies, request: FinaliseRequ
 const answerRepeat = async (
   { database }: FinaliseDependencies,
   request: FinaliseRequest,
-  known: StoredStatement,
+  known: Candidate['known'],
 ): Promise<FinaliseAnswer> => {
   const final = await withTenant(database, tenantOf(request), transaction => readFinalAnswer(transaction, known.id))
   const { hash } = request.body
@@ -103,10 +106,23 @@ const idsOf = (finals: readonly StoredFinal[]): string => finals.map(({ id }) =>
 type FinalTexts = { readonly answer: string; readonly summary: string }
 
 /** Calculated FINAL statement that is not stored yet. */
-type FinalDraft = {
+export type FinalDraft = {
   readonly facts: StatementFacts
   readonly textsOf: (revision: number, createdAt: number) => FinalTexts
 }
+
+/** Return the FINAL form of a calculated statement. `content`: its members as JSON without braces. */
+export const finalDraftOf = (
+  { accountId }: Tenant,
+  id: string,
+  { facts, content }: { readonly facts: StatementFacts; readonly content: string },
+): FinalDraft => ({
+  facts,
+  textsOf: (revision, createdAt) => {
+    const { before, after } = statementFrame({ id, revision, hash: facts.hash, createdAt, accountId })
+    return { answer: `${before}${content}${after}`, summary: `${before}${facts.summary}${after}` }
+  },
+})
 
 /** Calculate the FINAL form of a statement. Refuses another hash, and gaps. */
 const calculateFinal = async (
@@ -124,15 +140,9 @@ const calculateFinal = async (
   const isOther = hash !== undefined && hash !== facts.draftHash
   if (isOther || !(facts.isComplete || allowsGaps)) {
     await discardWork(work)
-    return isOther ? changed : incomplete
+    return isOther ? changed : statementIncomplete
   }
-  const content = await answerText(work.answer)
-  const textsOf: FinalDraft['textsOf'] = (revision, createdAt) => {
-    const identity = { id: known.id, revision, hash: facts.hash, createdAt, accountId: request.caller.accountId }
-    const { before, after } = statementFrame(identity)
-    return { answer: `${before}${content}${after}`, summary: `${before}${facts.summary}${after}` }
-  }
-  return accepted({ facts, textsOf })
+  return accepted(finalDraftOf(request.caller, known.id, { facts, content: await answerText(work.answer) }))
 }
 
 /** Store a FINAL statement. Null if the FINAL statements changed since the calculation. */
@@ -162,19 +172,49 @@ const store = async (
   })
 }
 
+/** Bytes of a stored FINAL statement; STALE if the FINAL statements of the location changed since the calculation. */
+type StoredBytes = { readonly bytes: Uint8Array<ArrayBuffer> } | 'STALE'
+
+/** Store a FINAL statement with its event and its audit entry in one transaction. */
+export const storeFinal = async (
+  dependencies: FinaliseDependencies,
+  request: FinaliseRequest,
+  candidate: Candidate,
+  draft: FinalDraft,
+): Promise<Result<StoredBytes>> => {
+  let bytes: Uint8Array<ArrayBuffer> | null = null
+  let isStale = false
+  const stored = await change(dependencies, statementFinalise, request, async transaction => {
+    const saved = await store(transaction, candidate, draft, request.at)
+    isStale = saved === null
+    if (saved?.ok === true && saved.value.bytes !== undefined) bytes = new Uint8Array(saved.value.bytes)
+    return saved ?? recordsPending
+  })
+  if (isStale) return accepted('STALE')
+  if (!stored.ok) return stored
+  if (bytes === null) throw new Error('A FINAL statement was stored without its answer.')
+  return accepted({ bytes })
+}
+
 /**
  * Make a statement FINAL: its answer, its event and its audit entry are written in one transaction. It is calculated
  * again if another FINAL statement of the location was stored meanwhile, so that each adjustment is FINAL once.
  * A repeated request gets the same answer.
  * Source: docs/rules/statements.md #final-statements.
  */
-export const finaliseStatement = async (
+export const finaliseStatement = (
   dependencies: FinaliseDependencies,
   request: FinaliseRequest,
+): Promise<FinaliseAnswer> => finalise(dependencies, request, () => loadCandidate(dependencies, request))
+
+const finalise = async (
+  dependencies: FinaliseDependencies,
+  request: FinaliseRequest,
+  load: () => Promise<Candidate | null>,
 ): Promise<FinaliseAnswer> => {
   if (!isId('statement', request.id)) return noStatement
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-    const candidate = await loadCandidate(dependencies, request)
+    const candidate = await load()
     if (candidate === null) return noStatement
     const { known } = candidate
     if (known.isFinal) return answerRepeat(dependencies, request, known)
@@ -183,20 +223,35 @@ export const finaliseStatement = async (
     if (!isReady) return recordsPending
     const draft = await calculateFinal(dependencies, request, candidate)
     if (!draft.ok) return draft
-    let bytes: Buffer | null = null
-    let isStale = false
-    const stored = await change(dependencies, statementFinalise, request, async transaction => {
-      const saved = await store(transaction, candidate, draft.value, request.at)
-      isStale = saved === null
-      if (saved?.ok === true) bytes = saved.value.bytes ?? null
-      return saved ?? recordsPending
-    })
-    if (isStale) continue
+    const stored = await storeFinal(dependencies, request, candidate, draft.value)
     if (!stored.ok) return stored
-    if (bytes !== null) return { ok: true, serialized: { bytes } }
+    if (stored.value !== 'STALE') return { ok: true, serialized: { bytes: stored.value.bytes } }
   }
   return recordsPending
 }
+
+/** Make the statement of a location FINAL, also if it was never requested. */
+export const finaliseRequested = (
+  dependencies: FinaliseDependencies,
+  request: FinaliseRequest,
+  requested: RequestedDays,
+): Promise<FinaliseAnswer> => {
+  const load = () =>
+    withTenant(dependencies.database, tenantOf(request), async transaction => {
+      const terms = await loadBillingTerms(dependencies, transaction, requested.locationId)
+      if (terms === null) return null
+      const known = (await findStatement(transaction, requested.id, request.at)) ?? newCandidate(requested)
+      return { known, terms, finals: await readFinals(transaction, requested.locationId) }
+    })
+  return finalise(dependencies, request, load)
+}
+
+/** Return a statement without a stored request as a candidate. */
+export const newCandidate = (requested: RequestedDays): Candidate['known'] => ({
+  ...requested,
+  isFinal: false,
+  hash: '',
+})
 
 /** Void a FINAL statement, or delete the request of a DRAFT. Source: docs/rules/statements.md #final-statements. */
 export const voidStatement = (

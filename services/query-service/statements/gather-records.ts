@@ -64,9 +64,9 @@ const directionsOf: Readonly<Record<RowFlow, readonly [EnergyFlowDirection, Tari
  * Decide in which flows the records of devices are included, as `devicesAtLocation` does for costs.
  * Source: docs/rules/costs.md #records-of-devices.
  */
-const readInclusion = async (
+export const readInclusion = async (
   db: ClickHouse,
-  { tenant, locationId, includeDevices }: RecordsRequest,
+  { tenant, locationId, includeDevices }: Pick<RecordsRequest, 'tenant' | 'locationId' | 'includeDevices'>,
   kinds: readonly SeenKind[],
 ): Promise<StoredRecords['includesDevices']> => {
   const includesDevices = { IMPORT: true, EXPORT: true, LOCAL: true, SUPPLIED: true }
@@ -86,13 +86,16 @@ const readInclusion = async (
   return includesDevices
 }
 
-const priceIntervalOf = (span: Interval, longRows: LocationFacts['longRows']): Interval => ({
+export const priceIntervalOf = (span: Interval, longRows: LocationFacts['longRows']): Interval => ({
   start: Math.min(span.start - dayMs, longRows?.start ?? span.start),
   end: Math.max(span.end + dayMs, longRows?.end ?? span.end),
 })
 
 /** Read all blocks; null if they have more than `maxBytes`. */
-const readBlocks = async (blocks: AsyncIterable<Buffer>, maxBytes: number): Promise<readonly Buffer[] | null> => {
+export const readBlocks = async (
+  blocks: AsyncIterable<Buffer>,
+  maxBytes: number,
+): Promise<readonly Buffer[] | null> => {
   const read: Buffer[] = []
   let bytes = 0
   for await (const block of blocks) {

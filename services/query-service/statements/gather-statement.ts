@@ -12,7 +12,7 @@ import type { PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import { defaultTariffComponents, type TariffDirection, tariffTypes } from '../../domain/tariff/tariff.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { Database } from '../../platform/postgres/database.ts'
-import { calendarOfLocation } from '../../platform/postgres/pricing/calendars.ts'
+import { calendarsOfLocations } from '../../platform/postgres/pricing/calendars.ts'
 import { chargeOf } from '../../platform/postgres/pricing/charge-row.ts'
 import { chargesOf } from '../../platform/postgres/pricing/charges.ts'
 import { type CostedLocation, costedLocations } from '../../platform/postgres/pricing/costed-locations.ts'
@@ -38,20 +38,35 @@ export type BillingTerms = {
   readonly calendar: LocationCalendar | null
 }
 
-/** Load the terms of a location, also of a deleted one; null if there is no location. */
-export const loadBillingTerms = async (
+/** Load the terms of locations, also of deleted ones. Unknown locations are left out. */
+export const loadAllBillingTerms = async (
   { timeZone }: Pick<StatementStores, 'timeZone'>,
   transaction: TenantTransaction,
-  locationId: string,
-): Promise<BillingTerms | null> => {
-  const [location] = await costedLocations(transaction, [locationId])
-  if (location === undefined) return null
-  const zone = timeZone(location.timezone)
-  if (zone === null) throw new RangeError('A location has an unknown time zone.')
-  const charges = (await chargesOf(transaction, [locationId])).get(locationId) ?? []
-  const calendar = await calendarOfLocation(transaction, locationId)
-  return { location, timeZone: zone, charges: charges.map(chargeOf), calendar }
+  locationIds: readonly string[],
+): Promise<ReadonlyMap<string, BillingTerms>> => {
+  const locations = await costedLocations(transaction, locationIds)
+  const charges = await chargesOf(transaction, locationIds)
+  const calendars = await calendarsOfLocations(transaction, locationIds)
+  return new Map(
+    locations.map(location => {
+      const zone = timeZone(location.timezone)
+      if (zone === null) throw new RangeError('A location has an unknown time zone.')
+      const ownCharges = (charges.get(location.id) ?? []).map(chargeOf)
+      return [
+        location.id,
+        { location, timeZone: zone, charges: ownCharges, calendar: calendars.get(location.id) ?? null },
+      ]
+    }),
+  )
 }
+
+/** Load the terms of a location, also of a deleted one; null if there is no location. */
+export const loadBillingTerms = async (
+  stores: Pick<StatementStores, 'timeZone'>,
+  transaction: TenantTransaction,
+  locationId: string,
+): Promise<BillingTerms | null> =>
+  (await loadAllBillingTerms(stores, transaction, [locationId])).get(locationId) ?? null
 
 /** Statement to calculate, at `at` (ms). `finals`: FINAL statements that it adjusts. */
 export type StatementPlan = {
@@ -101,6 +116,32 @@ export const spanOf = (zone: TimeZone, { startDay, endDay }: DayRange): Interval
   end: startOfDayNumber(zone, endDay),
 })
 
+/** Return the instant from which the charges of a statement read records. */
+export const readFromOf = ({ timeZone, charges }: BillingTerms, { startDay }: DayRange): number =>
+  startOfDayNumber(timeZone, firstDayRead(charges, startDay))
+
+/** Return whether the charges of a statement read whole sessions. */
+export const readsSessions = ({ charges }: BillingTerms): boolean => charges.some(({ kind }) => kind === 'SESSION')
+
+/** Return everything that decides the amounts of a statement. `records` may have their rows or not. */
+export const sourcesOf = <Records extends Omit<StatementSources['records'], 'blocks'>>(
+  { terms, request, periods, finals, at }: StatementPlan,
+  snapshot: PricingSnapshot,
+  records: Records,
+) => ({
+  records,
+  maxRecords,
+  pricing: copyPricing(snapshot, directions, records.priceInterval),
+  tariffs: tariffsIn(snapshot, spanOf(terms.timeZone, request)),
+  charges: terms.charges,
+  calendar: terms.calendar,
+  periods,
+  expected: request.expected,
+  hasDetail: request.hasDetail,
+  finals,
+  now: Math.floor(at / hourMs) * hourMs,
+})
+
 /**
  * Gather everything that decides the amounts of a statement, and use it. Calculations compare `at` by full hours, so
  * that the answer for a current month stays the same for some time.
@@ -113,29 +154,15 @@ export const withSources = <T>(
   signal: AbortSignal,
   use: (sources: StatementSources & { readonly bytes: number }) => Promise<T>,
 ): Promise<T> => {
-  const { location, timeZone, charges, calendar } = terms
-  const span = spanOf(timeZone, request)
+  const { location, timeZone } = terms
   const recordsRequest = {
-    ...{ tenant, locationId: location.id, span, signal },
-    readFrom: startOfDayNumber(timeZone, firstDayRead(charges, request.startDay)),
-    hasSessions: charges.some(({ kind }) => kind === 'SESSION'),
+    ...{ tenant, locationId: location.id, span: spanOf(timeZone, request), signal },
+    readFrom: readFromOf(terms, request),
+    hasSessions: readsSessions(terms),
     includeDevices: request.includeDevices,
   }
   return stores.records.withRecords(recordsRequest, async ({ bytes, ...records }) => {
     const snapshot = await loadPrices(stores, tenant, location.id, records.priceInterval)
-    return use({
-      records,
-      bytes,
-      maxRecords,
-      pricing: copyPricing(snapshot, directions, records.priceInterval),
-      tariffs: tariffsIn(snapshot, span),
-      charges,
-      calendar,
-      periods,
-      expected: request.expected,
-      hasDetail: request.hasDetail,
-      finals,
-      now: Math.floor(at / hourMs) * hourMs,
-    })
+    return use({ ...sourcesOf({ terms, request, periods, finals, at }, snapshot, records), bytes })
   })
 }

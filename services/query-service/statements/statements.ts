@@ -38,7 +38,7 @@ import { frameAnswer, statementId } from './statement-answer.ts'
 export type StatementOperationDependencies = FinaliseDependencies & { readonly clickHouse: ClickHouse }
 
 type StatementAnswer = Outcome<AnswerOf<typeof statementRetrieve>>
-type ReadRequest = Pick<RequestOf<Operation>, 'caller' | 'signal' | 'at' | 'wantsCsv' | 'apiVersion'>
+export type ReadRequest = Pick<RequestOf<Operation>, 'caller' | 'signal' | 'at' | 'wantsCsv' | 'apiVersion'>
 
 /** Statement to answer: its terms, its stored state (null if it is new), and the FINAL statements of the location. */
 type RequestedStatement = Pick<StatementPlan, 'request' | 'periods'> & {
@@ -50,7 +50,7 @@ type RequestedStatement = Pick<StatementPlan, 'request' | 'periods'> & {
 
 /** Answer a FINAL statement as it was. */
 const answerFinal = async (
-  dependencies: StatementOperationDependencies,
+  dependencies: FinaliseDependencies,
   request: ReadRequest,
   id: string,
 ): Promise<StatementAnswer> => {
@@ -89,7 +89,7 @@ const recordIfNew = async (
 
 /** Calculate a statement and answer it. */
 const answerDraft = async (
-  dependencies: StatementOperationDependencies,
+  dependencies: FinaliseDependencies,
   request: ReadRequest,
   requested: RequestedStatement,
 ): Promise<StatementAnswer> => {
@@ -127,25 +127,34 @@ const refuseId = async (
     : refused('not_found', 'No location has this id')
 }
 
-const createStatement = async (
-  dependencies: StatementOperationDependencies,
-  request: RequestOf<typeof statementCreate>,
+/** Calculate the statement of a location, record its request, and answer it. */
+export const answerStatement = async (
+  dependencies: FinaliseDependencies,
+  request: ReadRequest,
+  locationId: string,
+  requested: Pick<StatementPlan, 'request' | 'periods'>,
 ): Promise<StatementAnswer> => {
-  const { id: locationId, at, body } = request
   const tenant = tenantOf(request)
-  const read = readStatementRequest(body)
-  if (!read.ok) return read
-  if (!isId('location', locationId)) return refuseId(dependencies, request)
-  const id = statementId(tenant, locationId, statementRequestText(read.value.request))
+  const id = statementId(tenant, locationId, statementRequestText(requested.request))
   const found = await withTenant(dependencies.database, tenant, async transaction => {
     const terms = await loadBillingTerms(dependencies, transaction, locationId)
     if (terms === null) return null
-    const known = await findStatement(transaction, id, at)
+    const known = await findStatement(transaction, id, request.at)
     return { terms, known, finals: await readFinals(transaction, locationId) }
   })
   if (found === null) return refused('not_found', 'No location has this id')
   if (found.known?.isFinal === true) return answerFinal(dependencies, request, id)
-  return answerDraft(dependencies, request, { ...found, ...read.value, id })
+  return answerDraft(dependencies, request, { ...found, ...requested, id })
+}
+
+const createStatement = async (
+  dependencies: StatementOperationDependencies,
+  request: RequestOf<typeof statementCreate>,
+): Promise<StatementAnswer> => {
+  const read = readStatementRequest(request.body)
+  if (!read.ok) return read
+  if (!isId('location', request.id)) return refuseId(dependencies, request)
+  return answerStatement(dependencies, request, request.id, read.value)
 }
 
 const retrieveStatement = async (

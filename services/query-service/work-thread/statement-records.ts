@@ -4,7 +4,11 @@ import type { RecordToPrice } from '../../domain/statement/counts-at-starts.ts'
 import { type RowFlow, rowFlowOf } from '../../domain/statement/energy-sums.ts'
 import { createMeteredEnergy, type MeteredEnergy, type MeteredRecord } from '../../domain/statement/metered-energy.ts'
 import type { PricingSnapshot } from '../../domain/tariff/snapshot.ts'
-import { decodeStatementRows, type StatementRow } from '../../platform/clickhouse/meter-cost/statement-rows.ts'
+import {
+  decodePageRows,
+  decodeStatementRows,
+  type StatementRow,
+} from '../../platform/clickhouse/meter-cost/statement-rows.ts'
 
 /**
  * Records of a location as ClickHouse returned them, in order of start, end and record id. Records of `span`, earlier
@@ -37,16 +41,19 @@ export type ReadRecords = {
   readonly priceInterval: Interval
 }
 
+const isWithin = ({ record }: StatementRow, { start, end }: Interval): boolean =>
+  record.start < end && (record.end > start || record.start >= start)
+
+/** Return whether a row belongs to the statement. */
+const isBilled = (row: StatementRow, { span, includesDevices }: Pick<StoredRecords, 'span' | 'includesDevices'>) =>
+  isWithin(row, span) && (row.record.deviceId === null || includesDevices[rowFlowOf(row.record)])
+
+const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength)
+
 /** Decode stored records, with a pause after each block. */
 export function* readStoredRecords(stored: StoredRecords): Generator<undefined, ReadRecords> {
-  const { blocks, locationId, span, includesDevices } = stored
-  const decode = ({ buffer, byteOffset, byteLength }: Uint8Array): readonly StatementRow[] =>
-    decodeStatementRows(Buffer.from(buffer, byteOffset, byteLength), locationId)
-  const isBilled = ({ record }: StatementRow): boolean => {
-    const { start, end, deviceId } = record
-    const isWithin = start < span.end && (end > span.start || start >= span.start)
-    return isWithin && (deviceId === null || includesDevices[rowFlowOf(record)])
-  }
+  const { blocks, locationId, span } = stored
+  const decode = (block: Uint8Array): readonly StatementRow[] => decodeStatementRows(bufferOf(block), locationId)
   const isSmall = blocks.reduce((sum, { length }) => sum + length, 0) <= maxDecodedBytes
   const decoded: StatementRow[] = []
   const records: RecordToPrice[] = []
@@ -54,7 +61,7 @@ export function* readStoredRecords(stored: StoredRecords): Generator<undefined, 
   for (const block of blocks) {
     for (const row of decode(block)) {
       records.push(row.record)
-      if (!isBilled(row)) continue
+      if (!isBilled(row, stored)) continue
       priceInterval.start = Math.min(priceInterval.start, row.record.start)
       priceInterval.end = Math.max(priceInterval.end, row.record.end)
       if (isSmall) decoded.push(row)
@@ -62,15 +69,61 @@ export function* readStoredRecords(stored: StoredRecords): Generator<undefined, 
     yield undefined
   }
   function* decodeAgain(): Generator<StatementRow> {
-    for (const block of blocks) for (const row of decode(block)) if (isBilled(row)) yield row
+    for (const block of blocks) for (const row of decode(block)) if (isBilled(row, stored)) yield row
   }
   return { records, rows: isSmall ? decoded : { [Symbol.iterator]: decodeAgain }, priceInterval }
+}
+
+/** Records of one location of a page, from `readFrom` on. */
+export type PageRecords = Pick<StoredRecords, 'locationId' | 'span' | 'includesDevices'> & { readonly readFrom: number }
+
+/** Reads the records of a page, one location after the other, in the order of their ids. */
+export type PageReader = { readonly read: (records: PageRecords) => Generator<undefined, ReadRecords> }
+
+/** Create a reader of blocks with the rows of several locations. The rows of one location are decoded at a time. */
+export const createPageReader = (blocks: readonly Uint8Array[]): PageReader => {
+  function* decodeAll(): Generator<readonly StatementRow[]> {
+    for (const block of blocks) yield* decodePageRows(bufferOf(block))
+  }
+  const decoded = decodeAll()
+  let rows: readonly StatementRow[] = []
+  let next = 0
+  function* rowsOf(locationId: string): Generator<undefined, readonly StatementRow[]> {
+    const found: StatementRow[] = []
+    for (;;) {
+      const row = rows[next]
+      if (row === undefined) {
+        const step = decoded.next()
+        if (step.done === true) return found
+        ;[rows, next] = [step.value, 0]
+        yield undefined
+      } else if (row.record.locationId > locationId) return found
+      else {
+        if (row.record.locationId === locationId) found.push(row)
+        next += 1
+      }
+    }
+  }
+  return {
+    read: function* ({ readFrom, ...records }) {
+      const { span, locationId } = records
+      const read = { start: readFrom, end: span.end }
+      const all = (yield* rowsOf(locationId)).filter(row => isWithin(row, read))
+      const billed = all.filter(row => isBilled(row, records))
+      const priceInterval = { ...span }
+      for (const { record } of billed) {
+        priceInterval.start = Math.min(priceInterval.start, record.start)
+        priceInterval.end = Math.max(priceInterval.end, record.end)
+      }
+      return { records: all.map(({ record }) => record), rows: billed, priceInterval }
+    },
+  }
 }
 
 /** Prepare records for charges. */
 export const meteredEnergyOf = (
   records: readonly MeteredRecord[],
-  { includesDevices }: StoredRecords,
+  { includesDevices }: Pick<StoredRecords, 'includesDevices'>,
   { timeZone }: PricingSnapshot,
 ): Generator<undefined, MeteredEnergy> => inSteps(createMeteredEnergy(records, { timeZone, includesDevices }))
 

@@ -4,6 +4,9 @@ import { readExactJson } from '../../contract/json/exact-json.ts'
 import {
   type StatementContent,
   type StatementView,
+  type StatementWire,
+  statementBatchCsvHeader,
+  statementBatchCsvTexts,
   statementCsvTexts,
   statementSummary,
   statementToWire,
@@ -23,7 +26,15 @@ import { createPricingPool } from '../../domain/tariff/pricing-pool.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 import { jsonPieces } from '../../platform/write-json.ts'
 import { encodeTexts } from './answer-bytes.ts'
-import { billedRowsOf, inSteps, meteredEnergyOf, readStoredRecords, type StoredRecords } from './statement-records.ts'
+import {
+  billedRowsOf,
+  createPageReader,
+  inSteps,
+  meteredEnergyOf,
+  type ReadRecords,
+  readStoredRecords,
+  type StoredRecords,
+} from './statement-records.ts'
 
 /** Everything that decides the amounts of a statement, as plain data. */
 export type StatementSources = {
@@ -98,9 +109,12 @@ const sumLines = ({ periods }: Statement): readonly LineSum[] => {
   return [...sums.values()]
 }
 
-function* calculate(input: StatementInput): Generator<undefined, Result<Statement> | null> {
+function* calculate(
+  input: PageStatement,
+  read: Generator<undefined, ReadRecords>,
+): Generator<undefined, Result<Statement> | null> {
   const snapshot = snapshotFromCopy(input.pricing)
-  const { records, rows, priceInterval } = yield* readStoredRecords(input.records)
+  const { records, rows, priceInterval } = yield* read
   const { maxRecords, view, records: stored } = input
   if (records.length > maxRecords) {
     const message = `The charges of the statement read more than ${maxRecords} records. Ask for fewer days`
@@ -136,23 +150,72 @@ function* factsOf(statement: Statement, content: StatementContent): Generator<un
   return { hash, draftHash, isComplete: statement.isComplete, lines: sumLines(statement), summary }
 }
 
+/** Calculate the content of a statement; null if there is none. */
+function* writeContent(
+  input: PageStatement,
+  read: Generator<undefined, ReadRecords>,
+): Generator<undefined, { readonly head: StatementHead; readonly content: StatementContent | null }> {
+  const calculated = yield* calculate(input, read)
+  if (calculated === null) return { head: { state: 'CHANGING' }, content: null }
+  if (!calculated.ok) return { head: { state: 'REFUSED', refusal: calculated.refusal }, content: null }
+  const content = yield* inSteps(statementToWire(input.view, calculated.value, zoneOffset(input.pricing.timeZone)))
+  const facts = yield* factsOf(calculated.value, content)
+  return facts === null
+    ? { head: { state: 'REFUSED', refusal: tooLong }, content: null }
+    : { head: { state: 'CALCULATED', facts }, content }
+}
+
 /** Calculate a statement; the head decides whether its bytes are read. */
 export function* statementWork(input: StatementInput): PausableWork {
-  const calculated = yield* calculate(input)
-  if (calculated === null || !calculated.ok) {
-    const head: StatementHead =
-      calculated === null ? { state: 'CHANGING' } : { state: 'REFUSED', refusal: calculated.refusal }
-    yield { head }
-    return
-  }
-  const { view, output } = input
-  const offsetOf = zoneOffset(input.pricing.timeZone)
-  const content = yield* inSteps(statementToWire(view, calculated.value, offsetOf))
-  const facts = yield* factsOf(calculated.value, content)
-  const head: StatementHead = facts === null ? { state: 'REFUSED', refusal: tooLong } : { state: 'CALCULATED', facts }
+  const { head, content } = yield* writeContent(input, readStoredRecords(input.records))
   yield { head }
-  if (facts === null || output === 'LINES') return
+  const { output } = input
+  if (content === null || output === 'LINES') return
   yield* encodeTexts(output === 'CSV' ? statementCsvTexts(content) : contentTexts(content))
+}
+
+/** Statement of a page, without its records. */
+export type PageStatement = Omit<StatementInput, 'records' | 'output'> & {
+  readonly records: Omit<StatementInput['records'], 'blocks'>
+}
+
+/** Statements of several locations, in the order of their ids, and their records as blocks of `pageBlocks`. */
+export type StatementPageInput = {
+  readonly blocks: readonly Uint8Array[]
+  readonly statements: readonly (PageStatement & { readonly readFrom: number })[]
+}
+
+/** Maximum length of the statements of a page in characters. The statement that exceeds it is the last one. */
+const maxPageLength = 8 * 2 ** 20
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/**
+ * Calculate the statements of a page, one location at a time. The head has the heads of the first statements, up to
+ * `maxPageLength`. One chunk follows for each calculated statement.
+ */
+export function* statementPageWork({ blocks, statements }: StatementPageInput): PausableWork {
+  const reader = createPageReader(blocks)
+  const heads: StatementHead[] = []
+  const contents: Uint8Array<ArrayBuffer>[] = []
+  let length = 0
+  for (const { readFrom, ...statement } of statements) {
+    if (length > maxPageLength) break
+    const { head, content } = yield* writeContent(statement, reader.read({ readFrom, ...statement.records }))
+    heads.push(head)
+    if (content === null) continue
+    const parts: string[] = []
+    for (const part of contentTexts(content)) {
+      parts.push(part)
+      yield undefined
+    }
+    const bytes = encoder.encode(parts.join(''))
+    length += bytes.length
+    contents.push(bytes)
+  }
+  yield { head: heads }
+  for (const bytes of contents) yield { bytes }
 }
 
 /** Write the lines of a stored statement as CSV. `text` is its JSON. */
@@ -161,4 +224,22 @@ export function* statementTableWork({ text }: { readonly text: string }): Pausab
   if (!statement.ok) throw new TypeError('A stored statement is not JSON.')
   yield { head: null }
   yield* encodeTexts(statementCsvTexts(statement.value as StatementContent))
+}
+
+/** Write statements, one JSON text in a line, as one table. */
+export function* statementLinesTableWork({
+  bytes,
+  hasHeader,
+}: {
+  readonly bytes: Uint8Array
+  readonly hasHeader: boolean
+}): PausableWork {
+  yield { head: null }
+  if (hasHeader) yield* encodeTexts([statementBatchCsvHeader])
+  for (const line of decoder.decode(bytes).split('\n')) {
+    if (line === '') continue
+    const statement = yield* inSteps(readExactJson(line))
+    if (!statement.ok) throw new TypeError('A stored statement is not JSON.')
+    yield* encodeTexts(statementBatchCsvTexts(statement.value as StatementWire))
+  }
 }

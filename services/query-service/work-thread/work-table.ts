@@ -5,7 +5,7 @@ import { eventDataWork, eventsWork } from './event-work.ts'
 import { auditWork, durationWork, limitWork, marketPricesWork, priceWork } from './price-work.ts'
 import { recordListWork, recordWork } from './record-work.ts'
 import { simulationWork } from './simulation-work.ts'
-import { statementTableWork, statementWork } from './statement-work.ts'
+import { statementLinesTableWork, statementPageWork, statementTableWork, statementWork } from './statement-work.ts'
 
 /** Functions of the long work of the query service, by name. */
 export const workTable = {
@@ -23,5 +23,7 @@ export const workTable = {
   sessionCost: sessionCostWork,
   simulation: simulationWork,
   statement: statementWork,
+  statementLinesTable: statementLinesTableWork,
+  statementPage: statementPageWork,
   statementTable: statementTableWork,
 } as const satisfies WorkTable

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { zstdCompressSync } from 'node:zlib'
 import sql from 'sql-template-tag'
 import { newConnectState } from '../../../services/domain/connect/session.ts'
 import { currentInstant } from '../../../services/platform/clock.ts'
@@ -21,6 +22,7 @@ import { createDevice } from '../../../services/platform/postgres/registry/devic
 import { beginIdempotent, finishIdempotent } from '../../../services/platform/postgres/registry/idempotency.ts'
 import { createLocation } from '../../../services/platform/postgres/registry/locations.ts'
 import { createSimulation } from '../../../services/platform/postgres/simulations/simulations.ts'
+import { createBatch } from '../../../services/platform/postgres/statements/statement-batches.ts'
 import { recordAnswer } from '../../../services/platform/postgres/statements/statements.ts'
 import { type Tenant, type TenantTransaction, withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { acceptedValue } from '../accepted-value.ts'
@@ -187,6 +189,14 @@ const createTraces = async (
     { request: JSON.stringify({ customer, location, device, name }), requestHash: randomUUID(), locationCount: 1 },
     at,
   )
+  const order = { request: '{}', finalises: false, allowsGaps: false, actor: 'key_1' }
+  const batch = acceptedValue(await createBatch(transaction, newId('statementBatch', at), order, [location], at))
+  await query(sql`
+    update statement_batch_pages set finished_at = now(), device_ids = ${[device]}, answers = ${zstdCompressSync('')},
+      failures = ${JSON.stringify([{ locationId: location, code: 'unavailable', message: 'No.' }])}
+    where batch_id = ${batch.id}`)
+  await query(sql`
+    update statement_batches set status = 'DONE', failed = 1, finished_at = now() where id = ${batch.id}`)
   const endpoint = `whe_${randomUUID()}`
   await query(sql`
     insert into webhook_endpoints (account_id, live_mode, id, url, event_types, layout, secrets, time_created)

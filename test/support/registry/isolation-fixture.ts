@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'vitest'
 import { type DocumentedOperation, operationsOf, readDocument } from '../openapi/openapi.ts'
+import { doneBatch, startBatch } from '../statements/statement-batch.ts'
 import { type ApiVersion, type Client, login } from '../system/client.ts'
 import { startPrepared } from '../system/prepared-folder.ts'
 import { dataFolder, type RunningSystem, removeData } from '../system/running-system.ts'
@@ -83,6 +84,14 @@ const statementIds = async (client: Client, location: string): Promise<Ids> => {
   return { stm: ((await client.ask('POST', `/statements/${location}`, month)) as { readonly id: string }).id }
 }
 
+/** Calculate a batch of statements and return its id. */
+const batchIds = async (client: Client, location: string): Promise<Ids> => {
+  const month = { start_date: '2025-09-01', end_date: '2025-10-01' }
+  const { id } = await startBatch(client, { object_ids: [location], ...month })
+  await doneBatch(client, id)
+  return { stb: id }
+}
+
 /** Import a completed Connect session and return its id. */
 const sessionIds = async (earlier: Client): Promise<Ids> => {
   const tariff = {
@@ -119,6 +128,7 @@ export const createSpare = async (client: Client, prefix: string): Promise<strin
   if (prefix === 'pln') return createPlan(client)
   if (prefix === 'pla') return assignPlan(client, assertDefined(fixtures?.own['pln']), await createLocation(client))
   if (prefix === 'stm') return assertDefined((await statementIds(client, await createLocation(client)))['stm'])
+  if (prefix === 'stb') return assertDefined((await batchIds(client, await createLocation(client)))['stb'])
   if (prefix !== 'trf') throw new Error(`Objects with the prefix ${prefix} cannot be created.`)
   return createOne('/tariffs', {
     location_id: await createLocation(client),
@@ -176,6 +186,7 @@ export const useIsolationFixtures = (): void => {
         ...idsOf(fixture, account.account_id),
         ...(await scheduleIds(caller, fixture)),
         ...(await statementIds(caller, fixture.location)),
+        ...(await batchIds(caller, fixture.location)),
         ...(await webhookIds(caller)),
         ...(await sessionIds(await login(account, mode, 'earlier'))),
       }

@@ -51,7 +51,7 @@ export const login = async (
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const text = await response.text()
-    const isTable = response.headers.get('content-type')?.startsWith('text/csv') === true
+    const isTable = /^(text\/csv|application\/x-ndjson)/.test(response.headers.get('content-type') ?? '')
     return {
       status: response.status,
       headers: response.headers,

@@ -83,6 +83,10 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
     }
   },
   statement_finalise: async () => ({ allow_incomplete: true }),
+  statement_batch_create: async () => ({
+    object_ids: [await createLocation(clients().client)],
+    ...{ start_date: '2025-09-01', end_date: '2025-10-01' },
+  }),
   instant_cost_calculate: async () => {
     const location_id = await createLocation(clients().client)
     await clients().client.ask('POST', '/tariffs', {
@@ -99,7 +103,7 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
 const pathOf = async (path: string): Promise<string> => {
   const { client } = clients()
   if (path.startsWith('/schedules/')) return path.replace('{id}', await makeHome(client, { import: 0.3 }))
-  if (path.startsWith('/statements/')) {
+  if (path.startsWith('/statements/{id}')) {
     const days = { start_date: '2025-09-01', end_date: '2025-10-01' }
     const { id } = await postStatement(client, await makeHome(client, { import: 0.3 }), days)
     return path.replace('{id}', id)

@@ -8,6 +8,8 @@ import {
   type BlockReader,
   type ColumnValues,
   decodeBlocks,
+  decodeEachBlock,
+  readColumn,
   readColumns,
   valueAt,
 } from '../encoding/fast-path/native-block.ts'
@@ -16,6 +18,7 @@ import { idLiteral, instantLiteral } from '../encoding/literals.ts'
 import type { FlowDirections } from './location-flows.ts'
 import {
   filterIs,
+  isAmong,
   meterCost,
   type QueryInterval,
   rowSettings,
@@ -98,7 +101,7 @@ const coveredOf = (row: Interval & { readonly energy: Energy }, pieces: readonly
 
 const noIntervals: readonly Interval[] = []
 
-const readRows = (locationId: string, from: BlockReader, count: number): readonly StatementRow[] => {
+const readRows = (locationOf: (index: number) => string, from: BlockReader, count: number): readonly StatementRow[] => {
   const columns = readColumns(from, columnTypes, count)
   return columns.device_id.map((deviceId, i): StatementRow => {
     const [start, end, energy] = [
@@ -111,7 +114,7 @@ const readRows = (locationId: string, from: BlockReader, count: number): readonl
     return {
       record: {
         recordId: valueAt(columns.record_id, i),
-        locationId,
+        locationId: locationOf(i),
         deviceId,
         energyFlowDirection: valueAt(columns.energy_flow_direction, i),
         tariffDirection: valueAt(columns.tariff_direction, i),
@@ -132,7 +135,14 @@ const readRows = (locationId: string, from: BlockReader, count: number): readonl
 
 /** Decode blocks of `statementBlocks`. The rows have no reference of their record. */
 export const decodeStatementRows = (bytes: Buffer, locationId: string): readonly StatementRow[] =>
-  decodeBlocks(bytes, (from, count) => readRows(locationId, from, count))
+  decodeBlocks(bytes, (from, count) => readRows(() => locationId, from, count))
+
+/** Decode blocks of `pageBlocks` one by one. */
+export const decodePageRows = (bytes: Buffer): Generator<readonly StatementRow[]> =>
+  decodeEachBlock(bytes, (from, count) => {
+    const ids = readColumn(from, rowTypes.location, count)
+    return readRows(i => valueAt(ids, i), from, count)
+  })
 
 /** Location of a tenant, and the interval whose rows are read. */
 export type LocationInterval = QueryInterval & { readonly tenant: Tenant; readonly locationId: string }
@@ -225,4 +235,63 @@ export const statementBlocks = (
     ORDER BY start_time, end_time, record_id LIMIT ${maxRows} ${rowSettings}`,
     tenant,
   )
+}
+
+/** Locations of a tenant that are read together, and the interval of their rows. */
+export type PageInterval = QueryInterval & { readonly tenant: Tenant; readonly locationIds: readonly string[] }
+
+/**
+ * Read the rows of locations that overlap an interval, as blocks for `decodePageRows`. One statement reads them, so they
+ * show one state. Ordered by location, start, end and record id.
+ */
+export const pageBlocks = (
+  db: ClickHouse,
+  { tenant, locationIds, ...interval }: PageInterval,
+): AsyncIterable<Buffer> => {
+  const filter = { locationIds }
+  return db.stream(
+    `SELECT location_id, ${columnNames} ${meterCost(tenant, `${filterIs(filter)} AND ${sharesTime(tenant, filter, interval)}`)}
+    ORDER BY location_id, start_time, end_time, record_id ${rowSettings}`,
+    tenant,
+  )
+}
+
+/** Facts of a location, and an upper estimate of its rows in the interval, apart from rows longer than a day. */
+export type CountedFacts = LocationFacts & { readonly rows: number }
+
+/** Read the facts of locations in one statement. A location without records has no kinds. */
+export const readPageFacts = async (
+  db: ClickHouse,
+  { tenant, locationIds, from, to }: PageInterval,
+): Promise<ReadonlyMap<string, CountedFacts>> => {
+  const isOfPage = `${tenantIs(tenant)} AND ${isAmong('location_id', locationIds)}`
+  const location = 'lower(hex(location_id)) AS location'
+  const answer = await db.rows(
+    `SELECT ${location}, toString(energy_flow_direction) AS flow, toString(tariff_direction) AS direction,
+      toUInt8(is_device) AS is_of_device, toInt64(0) AS first, toInt64(0) AS last
+    FROM meter_location_flows WHERE ${isOfPage}
+    GROUP BY location_id, energy_flow_direction, tariff_direction, is_device
+    UNION ALL
+    SELECT ${location}, 'LONG', '', toUInt8(0), toInt64(min(toUInt32(toDateTime(start_date, 'UTC')))) * 1000,
+      max(toUnixTimestamp64Milli(last_end))
+    FROM meter_long_rows WHERE ${isOfPage} AND last_end > ${instantLiteral(from)}
+      AND toDateTime64(start_date, 3, 'UTC') < ${instantLiteral(to)} GROUP BY location_id
+    UNION ALL
+    SELECT ${location}, 'ROWS', '', toUInt8(0), toInt64(count()), toInt64(0)
+    FROM meter_cost WHERE ${isOfPage} AND start_time >= ${instantLiteral(from - 86_400_000)}
+      AND start_time < ${instantLiteral(to)} GROUP BY location_id
+    SETTINGS max_execution_time=25, max_threads=2`,
+    tenant,
+  )
+  const facts = new Map(
+    locationIds.map(id => [id, { kinds: [] as SeenKind[], longRows: null as Interval | null, rows: 0 }]),
+  )
+  for (const [id, flow, tariffDirection, isDevice, first, last] of answer) {
+    const found = facts.get(`loc_${id}`)
+    if (found === undefined) continue
+    if (flow === 'LONG') found.longRows = { start: Number(first), end: Number(last) }
+    else if (flow === 'ROWS') found.rows = Number(first)
+    else found.kinds.push({ energyFlowDirection: flow, tariffDirection, isDevice: Number(isDevice) === 1 } as SeenKind)
+  }
+  return facts
 }

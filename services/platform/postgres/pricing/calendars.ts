@@ -179,13 +179,25 @@ const readDays = async (transaction: TenantTransaction, id: string): Promise<Loc
   return row === null ? null : locationCalendarOf(datesFromRow(row))
 }
 
-/** Read the calendar of a location, also of a deleted one; null if the location has none. */
-export const calendarOfLocation = async (
+/** Read the calendars of locations, also of deleted ones. Locations without a calendar are left out. */
+export const calendarsOfLocations = async (
   transaction: TenantTransaction,
-  locationId: string,
-): Promise<LocationCalendar | null> => {
-  const id = await calendarIdOf(transaction, locationId)
-  return id === null ? null : readDays(transaction, id)
+  locationIds: readonly string[],
+): Promise<ReadonlyMap<string, LocationCalendar>> => {
+  const locations = await readRows(transaction.query)<{ id: string; calendarId: string }>(sql`
+    select id, calendar_id as "calendarId" from locations
+    where ${ownedBy(transaction)} and id = any(${locationIds}) and calendar_id is not null`)
+  const ids = [...new Set(locations.map(({ calendarId }) => calendarId))]
+  if (ids.length === 0) return new Map()
+  const rows = await readRows(transaction.query)<CalendarRow & { id: string }>(sql`
+    select id, ${dateColumns} from calendars where ${usableBy(transaction)} and id = any(${ids})`)
+  const calendars = new Map(rows.map(row => [row.id, locationCalendarOf(datesFromRow(row))]))
+  return new Map(
+    locations.flatMap(({ id, calendarId }) => {
+      const calendar = calendars.get(calendarId)
+      return calendar === undefined ? [] : [[id, calendar] as const]
+    }),
+  )
 }
 
 /** Read a calendar that a tenant may use, and keep it from changing until the transaction ends; null if unknown. */

@@ -5,6 +5,7 @@ import { eventTopic } from '../../log/log.ts'
 import { toTimestamp } from '../column.ts'
 import type { Query } from '../database.ts'
 import { ownedBy } from '../page.ts'
+import { eraseBatches } from '../statements/erase-batches.ts'
 import { eraseStatements } from '../statements/erase-statements.ts'
 import type { OperatorTransaction, Tenant } from '../transaction.ts'
 import type { ErasedObjects } from './erasures.ts'
@@ -85,6 +86,7 @@ export const eraseObjects = async (
   await query(sql`delete from charges where ${owned} and location_id = any(${locationIds})`)
   await eraseChargedDevices(transaction, owned, deviceIds)
   await eraseStatements(transaction, tenant, objects)
+  await eraseBatches(transaction, tenant, objects)
   await query(sql`delete from devices where ${owned} and id = any(${deviceIds})`)
   await query(sql`delete from customers where ${owned} and id = any(${otherIds})`)
   if (receiptsBefore !== null)

@@ -5,7 +5,8 @@ import type { OperatorTransaction, Tenant } from '../transaction.ts'
 /** Number of statements that are read at a time: an answer has up to 16 MiB. */
 const statementsPerPage = 4
 
-const anyDevice = 'dev_[0-9a-f]{24}'
+/** Regular expression of the id of a device. */
+export const anyDevice = 'dev_[0-9a-f]{24}'
 
 /**
  * Remove the devices and sessions of peaks from the JSON of a FINAL statement, and mark it as redacted. `devices`: a

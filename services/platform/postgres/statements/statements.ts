@@ -112,24 +112,46 @@ export type StatementRevision = Pick<StoredStatement, 'revision' | 'createdAt'>
  * Record the answer of a request: its time, and a new revision if its hash differs from that of the last answer.
  * A request that had expired starts again. Null if the statement became FINAL.
  */
-export const recordAnswer = (
+export const recordAnswer = async (
   transaction: TenantTransaction,
-  { id, locationId, request, startDay, endDay, hash, at }: AnsweredStatement,
-): Promise<StatementRevision | null> => {
-  const { accountId, liveMode, query } = transaction
+  { id, locationId, hash, ...common }: AnsweredStatement,
+): Promise<StatementRevision | null> =>
+  (await recordAnswers(transaction, common, [{ id, locationId, hash }])).get(id) ?? null
+
+/** Record answers of one request at several locations, as `recordAnswer`. Statements that became FINAL are left out. */
+export const recordAnswers = async (
+  { accountId, liveMode, query }: TenantTransaction,
+  { request, startDay, endDay, at }: Omit<AnsweredStatement, 'id' | 'locationId' | 'hash'>,
+  answers: readonly Pick<AnsweredStatement, 'id' | 'locationId' | 'hash'>[],
+): Promise<ReadonlyMap<string, StatementRevision>> => {
   const isExpired = sql`known.requested_at <= ${toTimestamp(at - statementRetentionMs)}`
-  return readFirst(query)(sql`
+  const rows = await readRows(query)<StatementRevision & { readonly id: string }>(sql`
     insert into statements as known (account_id, live_mode, id, location_id, request, start_date, end_date, revision,
       hash, requested_at, time_created)
-    values (${accountId}, ${liveMode}, ${id}, ${locationId}, ${request}, ${writeDate(startDay)}, ${writeDate(endDay)},
-      1, ${hash}, ${toTimestamp(at)}, ${toTimestamp(at)})
+    select ${accountId}, ${liveMode}::boolean, id, location_id, ${request}, ${writeDate(startDay)}::date,
+      ${writeDate(endDay)}::date, 1, hash, ${toTimestamp(at)}::timestamptz, ${toTimestamp(at)}::timestamptz
+    from unnest(${answers.map(({ id }) => id)}::text[], ${answers.map(({ locationId }) => locationId)}::text[],
+      ${answers.map(({ hash }) => hash)}::text[]) as answer (id, location_id, hash)
+    order by id
     on conflict (account_id, live_mode, id) do update set
       revision = case when ${isExpired} then 1 when known.hash = excluded.hash then known.revision
         else known.revision + 1 end,
       time_created = case when ${isExpired} then excluded.time_created else known.time_created end,
       hash = excluded.hash, requested_at = greatest(known.requested_at, excluded.requested_at)
     where known.finalised_at is null
-    returning revision, time_created as "createdAt"`)
+    returning id, revision, time_created as "createdAt"`)
+  return new Map(rows.map(({ id, ...revision }) => [id, revision]))
+}
+
+/** Return which of some locations have a FINAL statement. */
+export const locationsWithFinals = async (
+  transaction: TenantTransaction,
+  locationIds: readonly string[],
+): Promise<ReadonlySet<string>> => {
+  const rows = await readRows(transaction.query)<{ id: string }>(sql`
+    select distinct location_id as id from statements
+    where ${ownedBy(transaction)} and location_id = any(${locationIds}) and finalised_at is not null`)
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** Lock the FINAL statements of a location until the end of the transaction. */

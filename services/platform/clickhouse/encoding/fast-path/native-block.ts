@@ -115,6 +115,18 @@ export const decodeBlocks = <Row>(bytes: Buffer, read: (from: BlockReader, count
   return rows
 }
 
+/** Decode consecutive blocks one by one, as `decodeBlocks`. Yields the rows of a block. */
+export function* decodeEachBlock<Row>(
+  bytes: Buffer,
+  read: (from: BlockReader, count: number) => readonly Row[],
+): Generator<readonly Row[]> {
+  const from: BlockReader = { bytes, view: viewOf(bytes), at: 0 }
+  while (from.at < bytes.length) {
+    readLength(from)
+    yield read(from, readLength(from))
+  }
+}
+
 /** Read the next column of a block: skip its name and type, then read `count` values. */
 export const readColumn = <T>(
   from: BlockReader,

@@ -51,6 +51,7 @@ const tablesWithoutPersons: Readonly<Record<string, string>> = {
   providers: 'suppliers',
   schema_migrations: 'the schema',
   secret_fingerprints: 'hashes of the secrets of the installation',
+  statement_batches: 'request and progress of a batch, for 30 days',
   webhook_deliveries: 'ids of events, which are erased',
   webhook_endpoints: 'settings of the account, which stay',
   webhook_resends: 'ids of events, which are erased',
