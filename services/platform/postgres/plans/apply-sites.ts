@@ -76,11 +76,10 @@ const writeTariffs = async (
   const { rowCount } = await query(sql`
     insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, display_name,
       provider_id, component, market_rates, contract_start, contract_end, terms, special_days, time_created, plan_id,
-      plan_version,
-      plan_assignment_id, plan_key)
+      plan_version, plan_assignment_id, plan_key)
     select p.account_id, p.live_mode, n.id, n.location_id, p.direction, p.type, 'MANUAL', 'CONNECTED', p.display_name,
-      p.provider_id, p.component, p.market_rates, n.contract_start, n.contract_end, p.terms, p.special_days, ${toTimestamp(at)}, p.plan_id, p.version,
-      n.assignment_id, p.key
+      p.provider_id, p.component, p.market_rates, n.contract_start, n.contract_end, p.terms, p.special_days,
+      ${toTimestamp(at)}, p.plan_id, p.version, n.assignment_id, p.key
     from unnest(${created.map(() => newId('tariff', at))}::text[], ${created.map(one => one.locationId)}::text[],
       ${created.map(one => toTimestampOrNull(one.contractStart))}::timestamptz[],
       ${created.map(one => toTimestampOrNull(one.contractEnd))}::timestamptz[],

@@ -1,9 +1,11 @@
 import sql from 'sql-template-tag'
+import type { LocationCalendar } from '../../../domain/charge/location-calendar.ts'
 import type { Site, SiteCharge, SiteTariff } from '../../../domain/plan/decide-site.ts'
 import type { PlanAssignment } from '../../../domain/plan/plan.ts'
 import type { Tariff } from '../../../domain/tariff/tariff.ts'
 import { timeZone } from '../../time-zone.ts'
 import { isActive, ownedBy } from '../page.ts'
+import { holdCalendar } from '../pricing/calendars.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
 /** Location with the assignments of a plan. */
@@ -11,6 +13,7 @@ export type LoadedSite = { readonly site: Site; readonly assignments: readonly P
 
 type LocationRow = Pick<Site, 'locationId' | 'currencyCode' | 'importCurrency' | 'exportCurrency'> & {
   readonly timezone: string
+  readonly calendarId: string | null
 }
 
 const readLocations = async (
@@ -18,7 +21,7 @@ const readLocations = async (
   locationIds: readonly string[],
 ): Promise<readonly LocationRow[]> => {
   const { rows } = await transaction.query<LocationRow>(sql`
-    select id as "locationId", timezone, currency_code as "currencyCode",
+    select id as "locationId", timezone, calendar_id as "calendarId", currency_code as "currencyCode",
       (select currency_code from market_sources where id = import_market_source_id) as "importCurrency",
       (select currency_code from market_sources where id = export_market_source_id) as "exportCurrency"
     from locations where ${ownedBy(transaction)} and id = any(${locationIds}) and deleted_at is null`)
@@ -91,6 +94,9 @@ export const loadSites = async (
       select 1 from locations where ${ownedBy(transaction)} and id = any(${locationIds})
       order by id for no key update`)
   const locations = await readLocations(transaction, locationIds)
+  const calendars = new Map<string, LocationCalendar | null>()
+  for (const id of new Set(locations.flatMap(({ calendarId }) => calendarId ?? [])))
+    calendars.set(id, await holdCalendar(transaction, id))
   const tariffs = Map.groupBy(await readTariffs(transaction, locationIds), ({ locationId }) => locationId)
   const charges = await readCharges(transaction, planId, locationIds)
   const assignments = Map.groupBy(
@@ -98,13 +104,13 @@ export const loadSites = async (
     ({ locationId }) => locationId,
   )
   return new Map(
-    locations.map(({ timezone, ...location }) => {
+    locations.map(({ timezone, calendarId, ...location }) => {
       const zone = timeZone(timezone)
       if (zone === null) throw new Error(`Location ${location.locationId} has an unknown time zone.`)
       const site: Site = {
         ...location,
         zone,
-        calendar: null,
+        calendar: calendarId === null ? null : (calendars.get(calendarId) ?? null),
         tariffs: (tariffs.get(location.locationId) ?? []).map(row => siteTariff(row, planId)),
         ...(charges.get(location.locationId) ?? { charges: [], otherCharges: 0 }),
       }

@@ -1,6 +1,8 @@
+import sql from 'sql-template-tag'
 import { describe, expect, it } from 'vitest'
-import { firstAssignment, refusedWith, usePlans } from '../../../support/plans/plan-fixture.ts'
+import { firstAssignment, planTariff, refusedWith, usePlans } from '../../../support/plans/plan-fixture.ts'
 import { flatTariff, listed, make, makeLocation } from '../../../support/registry/service.ts'
+import { allHours } from '../../../support/tariffs/all-hours.ts'
 
 const { service, live, makePlan, assign, tariffsAt, chargesAt, eventsOf } = await usePlans()
 
@@ -110,6 +112,24 @@ describe('an assignment', () => {
     expect(await live.call('DELETE', `/tariffs/${one?.['id']}?void=true`)).toMatchObject(managed)
     expect(await live.call('PATCH', `/charges/${fee?.['id']}`, { name: 'Mine' })).toMatchObject(managed)
     expect(await live.call('DELETE', `/charges/${fee?.['id']}`)).toMatchObject(managed)
+  })
+
+  it('needs a calendar for the special days of the plan, and the tariff names them', async () => {
+    const holidays = { ...allHours([{ fixed: 0.1 }])[0] }
+    const schedule = [
+      ...allHours([{ fixed: 0.3 }]),
+      { ...holidays, days_and_hours: holidays.days_and_hours?.map(one => ({ ...one, days: ['Holidays'] })) },
+    ]
+    const plan = await makePlan({ tariffs: [planTariff(0, { schedule })] })
+    const location = await makeLocation(live)
+    const element = { location_id: location, start_date: '2026-02-01' }
+    expect((await assign(plan, element)).body).toMatchObject({ data: [], failed: [{ code: 'calendar_required' }] })
+    const calendar = await make(live, '/calendars', { name: 'Own', add: [{ date: '2026-05-01', name: 'Day' }] })
+    expect((await live.call('PATCH', `/locations/${location}`, { calendar_id: calendar })).status).toBe(200)
+    expect((await assign(plan, element)).body).toMatchObject({ data: [{ status: 'APPLIED' }], failed: [] })
+    const { rows } = await service.database.operator(sql`
+      select special_days from tariffs where location_id = ${location}`)
+    expect(rows).toEqual([{ special_days: ['Holidays'] }])
   })
 
   it('ends with its location, and does not keep the plan', async () => {
