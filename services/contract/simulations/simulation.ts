@@ -21,7 +21,7 @@ import { toSentence } from '../error.ts'
 import { type ExactNumber, scaledNumber } from '../json/exact-number.ts'
 import { formatThousands } from '../message-text.ts'
 import { defineOperation, retrieval } from '../operation.ts'
-import { customerOnly, locationOnly } from '../reference.ts'
+import { customerOnly, deviceOnly, locationOnly } from '../reference.ts'
 import { simulationBody, simulationLimits } from './simulation-request.ts'
 
 const lineShape = z
@@ -219,7 +219,9 @@ export const simulationCreate = defineOperation({
   tag,
   access: 'read',
   routes: currentRoute('POST', '/simulations'),
-  references: { body: { object_ids: locationOnly, customer_id: customerOnly } },
+  references: {
+    body: { object_ids: locationOnly, customer_id: customerOnly, 'candidates.charges.device_ids': deviceOnly },
+  },
   body: simulationBody,
   answer,
   status: 200,

@@ -106,6 +106,18 @@ describe('a simulation', () => {
     expect([named.baseline, named.data]).toEqual([baseline, data])
   })
 
+  it('reads the devices of its charges, by id or own reference', async () => {
+    const reference = `charger of ${home}`
+    const device = await makeOne(client, '/devices', { reference_id: reference })
+    const levy = (id: string) => ({ kind: 'USAGE', name: 'levy', price: 1, device_ids: [id] })
+    const candidates = [device, `reference:${reference}`].map(id => ({ name: id, charges: [levy(id)] }))
+    const { data } = await simulate(client, { object_ids: [home], ...spring, candidates })
+    expect(data.map(({ charges }) => charges)).toEqual([0, 0])
+    const unknown = [{ name: 'x', charges: [levy('reference:nothing')] }]
+    const refused = await post({ object_ids: [home], ...spring, candidates: unknown })
+    expect(refusalOf(refused)).toEqual([400, 'device_not_found'])
+  })
+
   it('is written as published', async () => {
     const candidates = [{ name: 'flat', tariffs: [flat(0.5)], charges: [base, vat] }]
     const body = { object_ids: [home], ...spring, candidates, group_by: 'LOCATION', lines: true }
