@@ -116,3 +116,18 @@ describe('4 A final bill stays, and the next bill adjusts it', () => {
     expect(linesOf(await postStatement(client, site, july))).toMatchObject([{ kind: 'ADJUSTMENT', amount: 3 }])
   })
 })
+
+describe('5 A simulation answers what another price would have cost', () => {
+  it('Records are priced by the candidate, and nothing is stored', async () => {
+    const site = await makeSite()
+    await client.submit([hourOf(site, 3, 10, 100)])
+    const night = { valid_from: '22:00:00', valid_to: '06:00:00', rate: [{ fixed: 0.2 }] }
+    const day = { valid_from: '06:00:00', valid_to: '22:00:00', rate: [{ fixed: 0.4 }] }
+    const schedule = [{ months: ['All'], days_and_hours: [{ days: ['All'], hours: [night, day] }] }]
+    const { start_date, end_date } = month
+    const candidates = [{ name: 'Night', tariffs: [{ direction: 'IMPORT', type: 'COMMODITY', schedule }] }]
+    const answer = await client.ask('POST', '/simulations', { object_ids: [site], start_date, end_date, candidates })
+    // Now 100 × 0.30 = 30. At noon the candidate costs 100 × 0.40 = 40.
+    expect(answer).toMatchObject({ baseline: { total: 30 }, data: [{ name: 'Night', total: 40, difference: 10 }] })
+  })
+})
