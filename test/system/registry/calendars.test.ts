@@ -179,6 +179,20 @@ describe('stored costs follow the calendar', () => {
     expect(await costsOf(client, home)).toEqual({})
   })
 
+  it('also of the tariffs of a plan', async () => {
+    const calendar = await makeOne(client, '/calendars', { name: 'c', add: [{ date: '2025-05-17', name: 'x' }] })
+    const [home, bare] = [await makeLocation({ calendar_id: calendar }), await makeLocation()]
+    const tariff = { direction: 'IMPORT', type: 'COMMODITY', schedule: schedule([[0.2, ['Holidays']]]) }
+    const plan = await makeOne(client, '/plans', { name: 'p', currency_code: 'NOK', tariffs: [tariff], charges: [] })
+    const assignments = [home, bare].map(location_id => ({ location_id, start_date: '2025-01-01' }))
+    const assigned = (await ask('POST', `/plans/${plan}/assignments`, assignments)) as { failed: { code: string }[] }
+    expect(assigned.failed.map(({ code }) => code)).toEqual(['calendar_required'])
+    await client.submit([noon(home, 14, 'plain'), noon(home, 17, 'holiday')])
+    expect(await costsUntil(client, home, { plain: 0.1, holiday: 0.2 })).toEqual({ plain: 0.1, holiday: 0.2 })
+    await ask('PATCH', `/calendars/${calendar}`, { add: [{ date: '2025-05-14', name: 'x' }] })
+    expect(await costsUntil(client, home, { plain: 0.2, holiday: 0.1 })).toEqual({ plain: 0.2, holiday: 0.1 })
+  })
+
   it('while tariffs need it: days that a tariff names stay', async () => {
     const bare = await makeLocation()
     const field = 'schedule[0].days_and_hours[1].days'
