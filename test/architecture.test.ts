@@ -40,21 +40,6 @@ describe('the house', () => {
   })
 })
 
-/** Return the SQL files whose number another file of their folder has. */
-const repeatedNumbers = (paths: readonly string[]): readonly string[] => {
-  const numberOf = (path: string): string => path.replace(/(\d+)[^/]*$/, '$1')
-  return paths.filter((path, index) => paths.findIndex(other => numberOf(other) === numberOf(path)) !== index)
-}
-
-describe('SQL files', () => {
-  it('have different numbers', () => {
-    const paths = globSync('schemas/{postgres,clickhouse}/*.sql').toSorted()
-    expect(paths.length).toBeGreaterThan(30)
-    expect(repeatedNumbers(paths)).toEqual([])
-    expect(repeatedNumbers(['a/0001_x.sql', 'b/0001_x.sql', 'a/0001_y.sql'])).toEqual(['a/0001_y.sql'])
-  })
-})
-
 describe('the walls stop', () => {
   const planted: readonly (readonly [string, string, string])[] = [
     ['a domain that looks up', 'services/domain/x.ts', "import { a } from '../contract/error.ts'"],
