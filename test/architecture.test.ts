@@ -32,12 +32,6 @@ describe('the house', () => {
   it('has no folder with more than 25 files', () => {
     expect(crowdedFolders(globSync('{services,test,deploy,schemas,docs}/**/*.*'))).toEqual([])
   })
-
-  it('has no two SQL files with one number, because the second would stop the start', () => {
-    const numbers = globSync('*.sql', { cwd: 'schemas/postgres' }).map(name => name.slice(0, 4))
-    expect(numbers.length).toBeGreaterThan(20)
-    expect(numbers.toSorted()).toEqual([...new Set(numbers)].toSorted())
-  })
 })
 
 describe('the walls stop', () => {
