@@ -39,6 +39,7 @@ export const refusalCodes = [
   'tariff_not_found',
   'provider_not_found',
   'market_source_not_found',
+  'plan_not_found',
   'calendar_not_found',
   'batch_not_found',
   'event_not_found',

@@ -16,7 +16,7 @@ import {
 } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import { toSentence } from '../error.ts'
-import { fields, objectIdentifier, optional, refuseField } from '../field.ts'
+import { fields, identifier, objectIdentifier, optional, refuseField } from '../field.ts'
 import { defineOperation, deletion, type Method, type Route, retrieval } from '../operation.ts'
 import { customerOnly } from '../reference.ts'
 import { statementInput } from './statement-request.ts'
@@ -89,6 +89,9 @@ const selections = ['object_ids', 'customer_id', 'plan_id', 'all'] as const
 const batchInput = fields({
   object_ids: optional(locationIds).describe('Locations of the batch.'),
   customer_id: optional(objectIdentifier('cus')).describe('All locations of a customer.'),
+  plan_id: optional(identifier('pln')).describe(
+    'All locations with an assignment of a plan that has a day of the statement.',
+  ),
   all: optional(z.literal(true, { error: 'must be true, or absent' })).describe('All locations of the account.'),
   ...statementInput.shape,
   finalise: optional(z.boolean()).describe('True makes each statement FINAL. Default: false.'),
@@ -98,7 +101,7 @@ const batchInput = fields({
   if (second !== undefined)
     refuseField(context, 'field_invalid', 'must not be combined with another selection of locations', [second])
   if (selections.every(name => !(name in body) || body[name as keyof typeof body] === undefined))
-    refuseField(context, 'field_required', 'must be set, or customer_id, or all', ['object_ids'])
+    refuseField(context, 'field_required', 'must be set, or customer_id, plan_id or all', ['object_ids'])
   if (body.allow_incomplete === true && body.finalise !== true)
     refuseField(context, 'field_invalid', 'must come with finalise: true', ['allow_incomplete'])
 })
@@ -136,6 +139,7 @@ export const statementBatchCreate = defineOperation({
   refusals: [
     'location_not_found',
     'customer_not_found',
+    'plan_not_found',
     'end_before_start',
     'interval_too_long',
     'periods_not_contiguous',

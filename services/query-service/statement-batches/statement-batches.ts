@@ -34,9 +34,14 @@ const decompress = promisify(zstdDecompress)
 
 const notFound = refused('not_found', 'No batch has this id. Batches are kept for 30 days')
 
-const selectionOf = ({ object_ids, customer_id }: RequestOf<typeof statementBatchCreate>['body']): BatchSelection => {
-  if (object_ids !== undefined) return { locationIds: object_ids }
-  return customer_id === undefined ? { all: true } : { customerId: customer_id }
+const selectionOf = ({
+  object_ids: locationIds,
+  customer_id: customerId,
+  plan_id: planId,
+}: RequestOf<typeof statementBatchCreate>['body']): BatchSelection => {
+  if (locationIds !== undefined) return { locationIds }
+  if (planId !== undefined) return { planId }
+  return customerId === undefined ? { all: true } : { customerId }
 }
 
 const startBatch = async (

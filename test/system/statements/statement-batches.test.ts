@@ -60,6 +60,18 @@ describe('a batch of statements', () => {
     expect((await exportOf(client, batch.id)).map(one => one.location_id)).toEqual(homes.toSorted())
   })
 
+  it('selects the locations of a plan by its assignments', async () => {
+    const [june1 = '', may = ''] = await makeHomes(2)
+    const plan = await makeOne(client, '/plans', { name: 'Basic', currency_code: 'EUR', tariffs: [], charges: [] })
+    await client.ask('POST', `/plans/${plan}/assignments`, [
+      { location_id: june1, start_date: '2025-06-30' },
+      { location_id: may, start_date: '2025-05-01', end_date: '2025-06-01' },
+    ])
+    const batch = await startBatch(client, { plan_id: plan, ...month })
+    await doneBatch(client, batch.id)
+    expect((await exportOf(client, batch.id)).map(one => one.location_id)).toEqual([june1])
+  })
+
   it('exports a table', async () => {
     const [home = ''] = await makeHomes(1)
     const batch = await startBatch(client, { object_ids: [home], ...month })
@@ -122,6 +134,7 @@ describe('requests of batches', () => {
     expect(await refusalFor({ customer_id: 'cus_000000000000000000000001' })).toEqual([
       ...[400, 'customer_not_found', 'customer_id'],
     ])
+    expect(await refusalFor({ plan_id: 'pln_000000000000000000000001' })).toEqual([400, 'plan_not_found', 'plan_id'])
     expect(await refusalFor({ object_ids: [home], allow_incomplete: true })).toEqual([
       ...[400, 'field_invalid', 'allow_incomplete'],
     ])

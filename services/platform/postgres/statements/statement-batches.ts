@@ -39,21 +39,22 @@ const columns = sql`id, account_id as "accountId", live_mode as "liveMode", stat
 /** Return the condition of batches that are kept at `at` (ms). */
 const isKept = (at: number) => sql`(finished_at is null or finished_at > ${toTimestamp(at - batchRetentionMs)})`
 
-/** Locations of a batch: some by id, those of a customer, or all. */
+/** Locations of a batch: some by id, those of a customer or plan, or all. */
 export type BatchSelection =
   | { readonly locationIds: readonly string[] }
   | { readonly customerId: string }
+  | { readonly planId: string }
   | { readonly all: true }
 
 /**
- * Find the locations of a selection, by id, `maxBatchLocations` + 1 at most. Of a customer or an account, locations are
- * left out that were deleted before the first day of `days`.
- * Refuses `location_not_found` and `customer_not_found`.
+ * Find the locations of a selection, by id, `maxBatchLocations` + 1 at most. Of a plan those with an assignment in
+ * `days`. Of a customer or an account, locations are left out that were deleted before the first of the days.
+ * Refuses `location_not_found`, `customer_not_found` and `plan_not_found`.
  */
 export const locationsOfBatch = async (
   transaction: TenantTransaction,
   selection: BatchSelection,
-  { startDay }: DayRange,
+  { startDay, endDay }: DayRange,
 ): Promise<Result<readonly string[]>> => {
   const { query } = transaction
   const owned = ownedBy(transaction)
@@ -65,6 +66,17 @@ export const locationsOfBatch = async (
     return missing < 0
       ? { ok: true, value: [...found] }
       : refused('location_not_found', 'No location has this id', `object_ids[${missing}]`)
+  }
+  if ('planId' in selection) {
+    const { planId } = selection
+    if (!(await hasRow(query)(sql`select 1 from plans where ${owned} and id = ${planId} and ${isActive}`)))
+      return refused('plan_not_found', 'No plan has this id', 'plan_id')
+    const rows = await readRows(query)<{ id: string }>(sql`
+      select distinct location_id as id from plan_assignments
+      where ${owned} and plan_id = ${planId} and ${isActive} and start_day < ${endDay}
+        and (end_day is null or end_day > ${startDay})
+      order by id limit ${maxBatchLocations + 1}`)
+    return { ok: true, value: rows.map(({ id }) => id) }
   }
   const customerId = 'customerId' in selection ? selection.customerId : null
   const isKnown =
