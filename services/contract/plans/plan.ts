@@ -122,7 +122,7 @@ const exampleTariff = {
     },
   ],
 }
-const exampleCharge = { kind: 'FIXED', name: 'Standing charge', price: 0.4785, per: 'DAY' }
+const exampleCharge = { kind: 'DEMAND', name: 'Peak', price: 4.25 }
 
 /** Prices of the examples on the reference page. */
 export const examplePrices = { tariffs: [exampleTariff], charges: [exampleCharge] }
@@ -284,7 +284,7 @@ export const planVersionUpdate = defineOperation({
   status: 202,
   dryRun: true,
   refusals: [...priceRefusals, ...siteRefusals, 'version_exists', 'field_immutable'],
-  examples: { body: { from: '2026-02-01' }, answer: { ...exampleVersion, from: '2026-02-01' } },
+  examples: { body: { from: '2026-02-01', ...examplePrices }, answer: { ...exampleVersion, from: '2026-02-01' } },
 })
 
 export const planVersionDelete = defineOperation({

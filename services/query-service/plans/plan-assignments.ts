@@ -280,7 +280,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       const { plan, terms, before } = found.value
       const { dry_run: _, end_date: sentEnd, ...others } = request.body
       const advice = 'delete the assignment, and create another one'
-      const fixedFieldRefusal = refuseFixedChange(others, assignmentToWire(before), ['status', 'error'], advice)
+      const fixedFieldRefusal = refuseFixedChange(others, assignmentToWire(before), [], advice)
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
       const endDay = sentEnd === undefined ? before.endDay : sentEnd
       if (endDay !== null && endDay <= before.startDay)

@@ -60,7 +60,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       const { name, dry_run: _, ...others } = request.body
       const shown = await runInTimeSlices(planToWire(await withPrices(transaction, before)), accountId)
       const advice = 'change prices with a version, or create another plan'
-      const fixedFieldRefusal = refuseFixedChange(others, shown, progressMembers, advice)
+      const fixedFieldRefusal = refuseFixedChange(others, shown, [], advice)
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
       const renamed = await renamePlan(transaction, request.id, name ?? before.name)
       if (!renamed.ok) return renamed
@@ -72,9 +72,6 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       })
     }),
   )
-
-/** Members that change by themselves while the plan is applied. A PATCH may contain an earlier state of them. */
-const progressMembers = ['sites', 'applied', 'failed']
 
 const deleteBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(planDelete, request =>

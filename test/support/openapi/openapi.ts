@@ -55,14 +55,17 @@ const successOf = (
   { responses, operationId }: RawOperation,
   document: OpenApiDocument,
 ): DocumentedOperation['success'] => {
-  // The answer 200 of an operation with another success is the answer of a dry run. The statuses ascend.
-  const [status, { content } = {}] = Object.entries(responses).findLast(([one]) => Number(one) < 300) ?? []
-  if (content === undefined) throw new Error(`${operationId} documents no successful answer.`)
-  return {
-    status: Number(status),
-    mediaTypes: Object.keys(content),
-    schema: inlineReferences(content['application/json'].schema, document) as JsonSchema,
+  for (const [status, { content }] of Object.entries(responses)) {
+    if (Number(status) >= 300 || content === undefined) continue
+    const schema: JsonSchema = content['application/json']?.schema ?? {}
+    if (schema['$ref'] === '#/components/schemas/DryRun') continue
+    return {
+      status: Number(status),
+      mediaTypes: Object.keys(content),
+      schema: inlineReferences(schema, document) as JsonSchema,
+    }
   }
+  throw new Error(`${operationId} documents no successful answer.`)
 }
 
 /** List the operations of a document. */

@@ -30,6 +30,11 @@ const ownIds = (value: unknown, own: Ids): unknown =>
     return prefix === undefined ? member : own[prefix]
   })
 
+let days = 0
+
+/** Return a new date. */
+const newDay = (): string => new Date(Date.UTC(2026, 0, 1 + days++)).toISOString().slice(0, 10)
+
 /** Return a valid body with ids of the caller's own objects and with a new reference. */
 const bodyOf = ({ body, id }: DocumentedOperation, own: Ids): unknown => {
   if (body === null) return undefined
@@ -39,6 +44,8 @@ const bodyOf = ({ body, id }: DocumentedOperation, own: Ids): unknown => {
   // An id and a reference of the same kind exclude each other.
   if (id.startsWith('connect_'))
     return JSON.parse(JSON.stringify(example), (name, one) => (name.endsWith('_reference_id') ? undefined : one))
+  // A plan has one version of each day.
+  if (id === 'plan_version_create') return { ...example, from: newDay() }
   return 'reference_id' in example ? { ...example, reference_id: newReference() } : example
 }
 
@@ -115,8 +122,10 @@ export const needsNew = ({ operation }: PlannedIdRequest): boolean =>
 
 /** Return the caller's own id for a request; a new object if the request needs one. */
 export const ownIdFor = async (planned: PlannedIdRequest): Promise<string> => {
-  const { idPath } = planned
-  return needsNew(planned)
+  const { idPath, operation } = planned
+  // A deleted assignment belongs to the plan of the fixtures.
+  const isOwner = idPath.in === 'path' && idPath.name === 'id' && operation.path.includes('{assignment_id}')
+  return needsNew(planned) && !isOwner
     ? createSpare(assertDefined(callers.current), idPath.prefix)
     : assertDefined(assertDefined(fixtures).own[idPath.prefix])
 }
