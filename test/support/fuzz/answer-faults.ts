@@ -32,7 +32,9 @@ const successFaults = (
   if (status !== operation.success.status) return [`succeeds with ${status}, not ${operation.success.status}`]
   const mediaType = headers['content-type']?.split(';')[0] ?? 'none'
   if (!operation.success.mediaTypes.includes(mediaType)) return [`its media type is ${mediaType}`]
-  return mediaType === 'text/csv' ? csvFaults(text) : violationsOf(JSON.parse(text), operation.success.schema)
+  if (mediaType === 'text/csv') return csvFaults(text)
+  const values = mediaType === 'application/x-ndjson' ? text.split('\n').filter(line => line !== '') : [text]
+  return values.flatMap(value => violationsOf(JSON.parse(value), operation.success.schema))
 }
 
 /** List the differences between an answer and the OpenAPI document: status, media type, body, API version. */
