@@ -7,6 +7,7 @@ import { specialDaysOf } from '../../domain/tariff/special-days.ts'
 import type { ScheduleEntry } from '../../domain/tariff/tariff.ts'
 import { validateSpecialDaysInSteps } from '../../domain/tariff/validate-coverage.ts'
 import { retrieveMarket } from '../../platform/postgres/pricing/markets.ts'
+import { findActiveDevices } from '../../platform/postgres/registry/devices.ts'
 import {
   locationsOfCustomer,
   type SimulatedLocationRow,
@@ -79,6 +80,27 @@ const validateCurrencies = async (
   return null
 }
 
+/** Refuse the first device of a charge that does not exist. */
+const findMissingDevice = async (
+  transaction: TenantTransaction,
+  { candidates }: SimulationRequest,
+): Promise<Refusal | null> => {
+  const named = new Map<string, string>()
+  for (const [index, { charges }] of candidates.entries()) {
+    for (const [place, terms] of (charges ?? []).entries()) {
+      const ids = ('deviceIds' in terms ? terms.deviceIds : null) ?? []
+      for (const [position, id] of ids.entries())
+        if (!named.has(id)) named.set(id, `candidates[${index}].charges[${place}].device_ids[${position}]`)
+    }
+  }
+  if (named.size === 0) return null
+  const found = await findActiveDevices(transaction, [...named.keys()])
+  for (const [id, path] of named) {
+    if (!found.has(id)) return refused('device_not_found', 'No device has this id', path).refusal
+  }
+  return null
+}
+
 /** Part of a candidate that names special days: a schedule, or the windows of a charge. */
 function* validateSchedule(
   schedule: readonly ScheduleEntry[],
@@ -126,8 +148,8 @@ export function* refuseSpecialDays(
 }
 
 /**
- * Load the locations of a simulation, in the order of the request. Refuses unknown locations and customers, several
- * currencies, and market sources of another currency.
+ * Load the locations of a simulation, in the order of the request. Refuses unknown locations, customers and devices,
+ * several currencies, and market sources of another currency.
  */
 export const loadSites = async (
   stores: Pick<StatementStores, 'timeZone'>,
@@ -136,7 +158,8 @@ export const loadSites = async (
 ): Promise<Result<readonly SimulatedSite[]>> => {
   const locations = await findLocations(transaction, request)
   if (!locations.ok) return locations
-  const refusal = await validateCurrencies(transaction, request, locations.value)
+  const refusal =
+    (await validateCurrencies(transaction, request, locations.value)) ?? (await findMissingDevice(transaction, request))
   if (refusal !== null) return { ok: false, refusal }
   const sites: SimulatedSite[] = []
   for (const location of locations.value) {

@@ -35,10 +35,27 @@ let days = 0
 /** Return a new date. */
 const newDay = (): string => new Date(Date.UTC(2026, 0, 1 + days++)).toISOString().slice(0, 10)
 
-/** Return a valid body with ids of the caller's own objects and with a new reference. */
-const bodyOf = ({ body, id }: DocumentedOperation, own: Ids): unknown => {
+/** Members of a body that exclude each other: each of them selects the locations. */
+const selections = ['object_ids', 'customer_id', 'plan_id', 'all']
+
+/** Return a body without the other selections of locations, and with a charge if the id is in a charge. */
+const bodyWithSelection = (example: object, path: readonly (string | number)[]): unknown => {
+  const [first] = path
+  const isSelection = selections.includes(String(first))
+  const kept = Object.entries(example).filter(([name]) => !isSelection || !selections.includes(name))
+  const charges = [{ kind: 'USAGE', name: 'Levy', price: 0.01 }]
+  return {
+    ...Object.fromEntries(kept),
+    ...(path.includes('charges') ? { candidates: [{ name: 'Levy', charges }] } : {}),
+  }
+}
+
+/** Return a valid body for an id at a position, with ids of the caller's own objects and with a new reference. */
+const bodyOf = ({ body, id }: DocumentedOperation, own: Ids, idPath: IdPath): unknown => {
   if (body === null) return undefined
   const example = ownIds(body.example ?? {}, own)
+  if (id === 'statement_batch_create' || id === 'simulation_create')
+    return bodyWithSelection(Object(example), idPath.in === 'body' ? idPath.path : [])
   if (id === 'market_price_put' || Array.isArray(example) || typeof example !== 'object' || example === null)
     return example
   // An id and a reference of the same kind exclude each other.
@@ -113,7 +130,7 @@ export const planRequests = (apiVersion: ApiVersion): readonly PlannedIdRequest[
         idPath,
         ...(idPath.in === 'path' ? (otherPrefixes[operation.id] ?? []).map(prefix => ({ ...idPath, prefix })) : []),
       ])
-      .map(idPath => ({ operation, idPath, body: bodyOf(operation, assertDefined(fixtures).own), apiVersion })),
+      .map(idPath => ({ operation, idPath, body: bodyOf(operation, assertDefined(fixtures).own, idPath), apiVersion })),
   )
 
 /** True if a request deletes its object or needs a new object. */

@@ -92,6 +92,17 @@ const batchIds = async (client: Client, location: string): Promise<Ids> => {
   return { stb: id }
 }
 
+/** Request a simulation that is too large for an immediate answer. Return its id. */
+const simulationIds = async (client: Client, location: string): Promise<Ids> => {
+  const charges = Array.from({ length: 40 }, (_, index) => ({ kind: 'FIXED', name: `Fee ${index}`, price: 1 }))
+  const candidates = Array.from({ length: 50 }, (_, index) => ({ name: `Candidate ${index}`, charges }))
+  const days = { start_date: '2022-10-01', end_date: '2025-09-01' }
+  const { id } = (await client.ask('POST', '/simulations', { object_ids: [location], ...days, candidates })) as {
+    readonly id: string
+  }
+  return { sim: id }
+}
+
 /** Import a completed Connect session and return its id. */
 const sessionIds = async (earlier: Client): Promise<Ids> => {
   const tariff = {
@@ -187,6 +198,7 @@ export const useIsolationFixtures = (): void => {
         ...(await scheduleIds(caller, fixture)),
         ...(await statementIds(caller, fixture.location)),
         ...(await batchIds(caller, fixture.location)),
+        ...(await simulationIds(caller, fixture.location)),
         ...(await webhookIds(caller)),
         ...(await sessionIds(await login(account, mode, 'earlier'))),
       }

@@ -68,6 +68,7 @@ export const createObjectFixture = async (client: Client, session: string): Prom
   const charge = await createCharge(client, location)
   const plan = await createPlan(client)
   const assignment = await assignPlan(client, plan, await createLocation(client))
+  await assignPlan(client, plan, location)
   const calendar = await create(client, '/calendars', { name: `Days of ${session}` })
   const record = { location_id: location, device_id: device, session_reference_id: session, units: 'KWH', value: 1.25 }
   const times = { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T10:15:00Z' }

@@ -14,9 +14,9 @@ import { until } from '../../support/system/until.ts'
 const rounds = Number(process.env['KILL_ROUNDS'] ?? 4)
 
 describe('every POST', () => {
-  /** Reasons for a POST without a key: it only reads, or it belongs to a flow with its own state. */
+  /** Reasons for a POST without a key: it only reads, it belongs to a flow with its own state, or equal bodies share an answer. */
   const readsOnly =
-    /^\/(?:login|costs\/(?:interval|session)|prices|audits|schedules|tariffs\/(?:rates|audits?)|slots)\b|^\/statements\/\{id\}$/
+    /^\/(?:login|costs\/(?:interval|session)|prices|audits|schedules|tariffs\/(?:rates|audits?)|slots|simulations)\b|^\/statements\/\{id\}$/
 
   it('accepts an Idempotency-Key unless it only reads', () => {
     const posts = operations.filter(({ routes }) =>

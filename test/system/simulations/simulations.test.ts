@@ -116,6 +116,12 @@ describe('a simulation', () => {
     const unknown = [{ name: 'x', charges: [levy('reference:nothing')] }]
     const refused = await post({ object_ids: [home], ...spring, candidates: unknown })
     expect(refusalOf(refused)).toEqual([400, 'device_not_found'])
+    const missing = [
+      { name: 'x', charges: [base, { ...levy(device), device_ids: [device, 'dev_0198c0ffee00112233445566'] }] },
+    ]
+    expect((await post({ object_ids: [home], ...spring, candidates: missing })).json).toMatchObject({
+      ...{ code: 'device_not_found', field: 'candidates[0].charges[1].device_ids[1]' },
+    })
   })
 
   it('is written as published', async () => {

@@ -20,6 +20,7 @@ import {
   filterIs,
   isAmong,
   meterCost,
+  meterCostVersions,
   type QueryInterval,
   rowSettings,
   sharesTime,
@@ -264,7 +265,9 @@ export const readPageFacts = async (
   db: ClickHouse,
   { tenant, locationIds, from, to }: PageInterval,
 ): Promise<ReadonlyMap<string, CountedFacts>> => {
-  const isOfPage = `${tenantIs(tenant)} AND ${isAmong('location_id', locationIds)}`
+  const isListed = isAmong('location_id', locationIds)
+  const isOfPage = `${tenantIs(tenant)} AND ${isListed}`
+  const startsIn = `start_time >= ${instantLiteral(from - 86_400_000)} AND start_time < ${instantLiteral(to)}`
   const location = 'lower(hex(location_id)) AS location'
   const answer = await db.rows(
     `SELECT ${location}, toString(energy_flow_direction) AS flow, toString(tariff_direction) AS direction,
@@ -278,8 +281,7 @@ export const readPageFacts = async (
       AND toDateTime64(start_date, 3, 'UTC') < ${instantLiteral(to)} GROUP BY location_id
     UNION ALL
     SELECT ${location}, 'ROWS', '', toUInt8(0), toInt64(count()), toInt64(0)
-    FROM meter_cost WHERE ${isOfPage} AND start_time >= ${instantLiteral(from - 86_400_000)}
-      AND start_time < ${instantLiteral(to)} GROUP BY location_id
+    ${meterCostVersions(tenant, `${isListed} AND ${startsIn}`)} GROUP BY location_id
     SETTINGS max_execution_time=25, max_threads=2`,
     tenant,
   )
