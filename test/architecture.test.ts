@@ -121,7 +121,7 @@ describe('links', () => {
     }))
   const pages = filesOf('**/*.md')
   const commented = filesOf('{services,test,deploy,schemas}/**/*.{ts,js,mjs,css,sql,yaml}')
-  const inFolders = globSync('{docs,services,test,deploy,schemas}/**')
+  const inFolders = globSync(['{docs,services,test,deploy,schemas}/**', '{LICENSE,NOTICE}'])
   const targets: LinkTargets = {
     pages: new Map(pages.map(({ path, text }) => [path, text])),
     paths: new Set([...inFolders, ...pages.map(({ path }) => path)]),

@@ -2,20 +2,7 @@ import { currentInstant } from '../platform/clock.ts'
 import { ConfigError, isFailure } from '../platform/failure.ts'
 import { version } from '../platform/version.ts'
 import { type Command, CommandError, type CommandOption, type CommandOutcome, UsageError } from './command.ts'
-import { accountCommands } from './commands/account-commands.ts'
-import { auditLogCommands } from './commands/audit-log-commands.ts'
-import { deadLetterCommands } from './commands/dead-letter-commands.ts'
-import { doctorCommand } from './commands/doctor-command.ts'
-import { eraseCommand } from './commands/erase-command.ts'
-import { forecastCommands } from './commands/forecast-commands.ts'
-import { keyCommands } from './commands/key-commands.ts'
-import { marketCommands } from './commands/market-commands.ts'
-import { migrateCommand } from './commands/migrate-command.ts'
-import { pricesCommand } from './commands/price-command.ts'
-import { providerCommands } from './commands/provider-commands.ts'
-import { scheduleCommand } from './commands/schedule-command.ts'
-import { simulateCommand } from './commands/simulate-command.ts'
-import { topicsCommand } from './commands/topics-command.ts'
+import { commandSubjects, commands } from './commands.ts'
 import { commonOptions, findCommand, parseArguments } from './parse-args.ts'
 import { CallError } from './service-client.ts'
 import { columns } from './table.ts'
@@ -44,43 +31,41 @@ const commandHelp = (command: Command): string => {
   return `${command.summary}\n\n  ${usageOf(command)}\n\n${command.details.join('\n')}\n\nOptions\n${columns(rows)}\n`
 }
 
-/** Return the help of a list of commands, one line each. */
-const commandOverview = (commands: readonly Command[]): string => {
-  const rows = commands.map(command => [[command.name, ...command.operands].join(' '), command.summary])
+const commandRow = ({ name, operands, summary }: Command): readonly string[] => [[name, ...operands].join(' '), summary]
+
+/** Return the help of the program: one line for each group of commands, by subject. It fits one screen. */
+const programHelp = (): string => {
+  const rows = commandSubjects.flatMap(({ subject, groups }) =>
+    groups.map(({ name, summary, commands: [command] }, index) => [
+      index === 0 ? subject : '',
+      command.name === name ? [name, ...command.operands].join(' ') : `${name} …`,
+      summary ?? command.summary,
+    ]),
+  )
   return [
     'Wattledger turns meter readings into exact money.',
     '',
     `  ${program} COMMAND [--json]`,
-    `  ${program} COMMAND --help`,
-    `  ${program} --version`,
+    `  ${program} COMMAND --help     also for a group, such as "account --help"`,
     '',
-    'Commands',
     columns(rows),
     '',
-    'Environment variables are those of the service. WATTLEDGER_DATA_DIR is the data folder (default ./data).',
-    'WATTLEDGER_POSTGRES_URL is the address of an external PostgreSQL server.',
-    '',
+    'Settings are those of the service; WATTLEDGER_DATA_DIR is the data folder.',
     'Exit codes: 0 success, 1 failure, 2 usage error.',
     '',
   ].join('\n')
 }
 
-const commands: readonly Command[] = [
-  ...accountCommands,
-  ...keyCommands,
-  ...deadLetterCommands,
-  ...auditLogCommands,
-  ...marketCommands,
-  ...providerCommands,
-  pricesCommand,
-  scheduleCommand,
-  simulateCommand,
-  eraseCommand,
-  migrateCommand,
-  topicsCommand,
-  doctorCommand,
-  ...forecastCommands,
-]
+/** Return the help of a group of commands, one line each. */
+const groupHelp = (commandsOfGroup: readonly Command[]): string =>
+  [
+    `  ${program} COMMAND [--json]`,
+    `  ${program} COMMAND --help`,
+    '',
+    'Commands',
+    columns(commandsOfGroup.map(commandRow)),
+    '',
+  ].join('\n')
 
 /** Standard output and standard error; each text includes its line ends. */
 type Terminal = { readonly out: (text: string) => void; readonly err: (text: string) => void }
@@ -101,7 +86,7 @@ export const runCommandLine = async (
   terminal: Terminal,
 ): Promise<number> => {
   if (args.length === 0 || isHelpArgument(args[0])) {
-    terminal.out(commandOverview(commands))
+    terminal.out(programHelp())
     return args.length === 0 ? 2 : 0
   }
   if (args[0] === '--version') {
@@ -110,7 +95,7 @@ export const runCommandLine = async (
   }
   const commandsOfGroup = commandGroup(args)
   if (commandsOfGroup.length > 0 && (args.length === 1 || isHelpArgument(args[1]))) {
-    terminal.out(commandOverview(commandsOfGroup))
+    terminal.out(groupHelp(commandsOfGroup))
     return args.length === 1 ? 2 : 0
   }
   let calledCommand: Command | null = null

@@ -233,7 +233,7 @@ const readCost = async (client: ServiceClient, locationId: string, interval: obj
 export const doctorCommand: Command = {
   name: 'doctor',
   operands: [],
-  summary: 'Send a test record through the service and report the first failure.',
+  summary: 'Send a test record and report the first failure.',
   details: [
     'Checks health and login, creates a location with a tariff in test mode, sends one record and compares its cost.',
     'Deletes the created objects. Default address and key: sandbox.json in the data folder.',

@@ -37,7 +37,7 @@ const kindOf = (objectId: string): string => {
 export const eraseCommand: Command = {
   name: 'erase',
   operands: ['ID'],
-  summary: 'Erase a customer, location, device or account permanently.',
+  summary: 'Erase an object or an account permanently.',
   details: [
     'A customer is erased with its locations, a location with its tariffs and records, a device with its records.',
     'An account is erased in one mode with all of these. Its keys and settings remain.',

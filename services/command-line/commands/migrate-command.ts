@@ -21,7 +21,7 @@ const migrateClickHouse = async ({ clickHouse }: Config): Promise<readonly strin
 export const migrateCommand: Command = {
   name: 'migrate',
   operands: [],
-  summary: 'Migrate the schemas of PostgreSQL and of an external ClickHouse server.',
+  summary: 'Migrate the schemas of PostgreSQL, ClickHouse.',
   details: [
     'Applies the missing files of schemas/postgres, each in its own transaction.',
     'With WATTLEDGER_CLICKHOUSE_URL it also applies schemas/clickhouse.',

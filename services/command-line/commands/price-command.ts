@@ -69,7 +69,7 @@ export const pricesText = (prices: Prices): string => {
 export const pricesCommand: Command = {
   name: 'prices',
   operands: ['LOCATION'],
-  summary: 'Show the energy prices of a location from the current hour.',
+  summary: 'Show the energy prices of a location.',
   details: [
     'Requires a running service. Draws the prices of a location over time.',
     'Default address and key: sandbox.json in the data folder. --base-url, --account and --key accept a live key.',

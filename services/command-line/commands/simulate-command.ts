@@ -88,7 +88,7 @@ export const simulationText = (
 export const simulateCommand: Command = {
   name: 'simulate',
   operands: ['FILE'],
-  summary: 'Compare the stored costs of locations with other tariffs and charges.',
+  summary: 'Compare costs with other tariffs and charges.',
   details: [
     'Requires a running service. FILE has the body of POST /simulations as JSON: locations, days and candidates.',
     'Prints the stored bill and the bill of each candidate as a table. Waits for large simulations.',

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { commands } from '../../../services/command-line/commands.ts'
 import { runCommandLine } from '../../../services/command-line/run.ts'
 import { readConfig } from '../../../services/platform/config/config.ts'
 import { openDatabase } from '../../../services/platform/postgres/database.ts'
@@ -72,7 +73,7 @@ describe('arguments', () => {
   const nowhere = '/nonexistent/wattledger'
 
   it.each([
-    [[], 'Commands'],
+    [[], 'Accounts'],
     [['account'], 'account create'],
     [['acount', 'list'], 'Did you mean "account list"?'],
     [['account', 'create'], '--name is missing'],
@@ -105,15 +106,25 @@ describe('arguments', () => {
   })
 
   it('of every command are shown by its help', async () => {
-    const overview = await run(nowhere, ['--help'])
-    const names = [...overview.out.matchAll(/^ {2}((?:account|keys|dead-letters) [a-z]+|erase|migrate|doctor) /gm)].map(
-      ([, name = '']) => name,
-    )
-    expect(names).toHaveLength(15)
-    for (const name of names) {
+    const { out: overview } = await run(nowhere, ['--help'])
+    expect(commands.length).toBeGreaterThan(20)
+    for (const { name, summary } of commands) {
+      const [group = ''] = name.split(' ')
+      expect(overview).toMatch(new RegExp(`^ {2}(?:[A-Z][a-z]+)? +${group} `, 'm'))
       const { code, out } = await run(nowhere, [...name.split(' '), '--help'])
       expect([code, out]).toEqual([0, expect.stringContaining(`npx wattledger ${name}`)])
+      if (name !== group) expect((await run(nowhere, [group, '--help'])).out).toContain(summary)
     }
+  })
+
+  it('of the program fit one screen of 80 columns', async () => {
+    const lines = (await run(nowhere, ['--help'])).out.trimEnd().split('\n')
+    expect(lines.length).toBeLessThanOrEqual(30)
+    expect(lines.filter(line => line.length > 80)).toEqual([])
+  })
+
+  it('may be --version', async () => {
+    expect(await run(nowhere, ['--version'])).toEqual({ code: 0, out: '1.0.0\n', err: '' })
   })
 
   it('with a data folder that has no database fail, and create no database', async () => {
