@@ -108,7 +108,7 @@ export const welcome = (
   const { baseUrl, metricsUrl, sandbox, isFirstStart } = system
   const head = `\nWattledger is ready on ${baseUrl} (${(startupMs / 1000).toFixed(1)} s)\n`
   const addresses = [
-    `  reference  ${baseUrl}/docs\n`,
+    `  docs       ${baseUrl}/docs\n`,
     `  console    ${baseUrl}/console\n`,
     `  metrics    ${metricsUrl}\n`,
     `  data       ${dataFolder}\n`,

@@ -37,6 +37,7 @@ import { openQueryService } from './query-service/open.ts'
 import { refusalEvents } from './query-service/refusal-events.ts'
 import { prepareSandbox } from './sandbox.ts'
 import { openStores, type Report, storeChecks } from './stores.ts'
+import { documentationPages } from './web/documentation/documentation-pages.ts'
 import { openWeb } from './web/open.ts'
 import { notFoundPage } from './web/reference/landing.ts'
 import { referencePages } from './web/reference/reference-page.ts'
@@ -238,6 +239,7 @@ const appOf = (
       documentRoute(`/openapi/${apiVersion}.json`, () => openApiSteps(declared, apiVersion, '/')),
     ),
     ...referencePages(declared),
+    ...documentationPages(declared),
     ...roleModules.flatMap(roleModule => roleModule.staticRoutes),
   ]
   const { rateLimitPerSecond: requestsPerSecond, trustedProxies } = shared.config

@@ -18,7 +18,8 @@ export const notFoundPage = (): StaticContent => ({
 <p class="lead">This page does not exist. Check the address, or open one of these pages.</p>
 <ul class="cards">
 ${cardItem('/', 'Start', 'Overview and first request')}
-${cardItem('/docs', 'API reference', 'Every operation, with requests to paste')}
+${cardItem('/docs', 'Documentation', 'Guides, tariff cookbook, rules, full-text search')}
+${cardItem('/docs/api', 'API reference', 'Every operation, with requests to paste')}
 ${cardItem('/console', 'Console', 'Keys, webhooks, events, and the prices and costs of each location')}
 </ul>
 </main>
@@ -40,7 +41,8 @@ export const landingPage = (): StaticContent =>
 <p class="lead">This Wattledger service runs at <code class="base">${baseAddress}</code>. It calculates
 the costs of energy records of chargers, batteries and meters. It recalculates them if tariffs, market prices or records change.</p>
 <ul class="cards">
-${cardItem('/docs', 'API reference', 'Every operation, with requests to paste')}
+${cardItem('/docs', 'Documentation', 'Guides, tariff cookbook, rules, full-text search')}
+${cardItem('/docs/api', 'API reference', 'Every operation, with requests to paste')}
 ${cardItem('/console', 'Console', 'Keys, webhooks, events, and the prices and costs of each location')}
 ${apiVersions.map(apiVersion =>
   cardItem(

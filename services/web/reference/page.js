@@ -4,7 +4,7 @@
   const root = document.documentElement
   root.classList.add('scripted')
 
-  const base = location.origin + location.pathname.replace(/\/docs(\/earlier)?\/?$|\/$/, '')
+  const base = location.origin + location.pathname.replace(/\/docs(\/.*)?$|\/$/, '')
   for (const baseElement of all('.base')) baseElement.textContent = base
 
   if (navigator.clipboard) {
@@ -29,6 +29,7 @@
   menu?.addEventListener('click', () => showMenu(menu.getAttribute('aria-expanded') !== 'true'))
 
   const filter = document.querySelector('#filter')
+  const searchField = filter ?? document.querySelector('#search')
   const found = document.querySelector('#found')
   const links = side === null ? [] : all('nav a', side)
   const applyFilter = () => {
@@ -53,10 +54,10 @@
   })
   document.addEventListener('keydown', event => {
     const isTyping = event.target.closest?.('input, textarea')
-    if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey || filter === null) return
+    if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey || searchField === null) return
     event.preventDefault()
     showMenu(true)
-    filter.focus()
+    searchField.focus()
   })
   side?.addEventListener('click', event => {
     if (event.target.closest('nav a')) showMenu(false)

@@ -9,7 +9,10 @@ import { type Chapter, guide } from './guide.ts'
 import { landingPage } from './landing.ts'
 import { operationSection } from './operation-section.ts'
 
-const pathOf: Readonly<Record<ApiVersion, string>> = { current: '/docs', earlier: '/docs/earlier' }
+const pathOf: Readonly<Record<ApiVersion, string>> = { current: '/docs/api', earlier: '/docs/api/earlier' }
+/** Former address of the reference of the earlier API version. Browsers keep the fragment. */
+const formerEarlierPath = '/docs/earlier'
+
 const labelOf: Readonly<Record<ApiVersion, string>> = { current: 'Current', earlier: 'Earlier' }
 
 const apiVersionSwitch = (current: ApiVersion): Html =>
@@ -76,7 +79,7 @@ function* render(operations: readonly Operation[], apiVersion: ApiVersion): Gene
     `Wattledger API ${reference.version}`,
     html`<body class="reference">
 <a class="skip" href="#overview">Skip to content</a>
-<header class="bar">${brand}<span class="place">API reference</span>
+<header class="bar">${brand}<span class="place"><a href="/docs">Docs</a> / API</span>
 <button id="menu" type="button" aria-expanded="false" aria-controls="side">Contents</button></header>
 ${sideNavigation(reference, chapters)}
 <main>${chapters.map(chapterSection)}${groups}</main>
@@ -90,10 +93,19 @@ function* landing(): Generator<void, StaticContent> {
 }
 
 /**
- * Create the routes of the start page (`/`) and of the API reference: `/docs` for the current API version,
- * `/docs/earlier` for the earlier one. The reference shows the OpenAPI documents.
+ * Create the routes of the start page (`/`) and of the API reference: `/docs/api` for the current API version,
+ * `/docs/api/earlier` for the earlier one. The reference shows the OpenAPI documents.
  */
 export const referencePages = (operations: readonly Operation[]): readonly StaticRoute[] => [
   lazyRoute('/', landing),
   ...apiVersions.map(apiVersion => lazyRoute(pathOf[apiVersion], () => render(operations, apiVersion))),
+  {
+    path: formerEarlierPath,
+    read: async () => ({
+      status: 308,
+      mediaType: 'text/plain; charset=utf-8',
+      headers: { Location: pathOf.earlier },
+      body: '',
+    }),
+  },
 ]

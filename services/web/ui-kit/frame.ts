@@ -8,6 +8,7 @@ const readText = (name: string): string => readFileSync(new URL(name, import.met
 const style = [
   'base.css',
   ...['side.css', 'text.css', 'fields.css', 'chart.css', 'small.css'].map(name => `../reference/${name}`),
+  '../documentation/documentation.css',
 ]
   .map(readText)
   .join('\n')
@@ -19,31 +20,40 @@ export const icon =
 
 const cspHash = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  `style-src ${cspHash(style)}`,
-  `script-src ${cspHash(script)}`,
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+/** Images and forms of a page: `own` also allows those of this service. */
+type Resources = 'none' | 'own'
 
-const headers = {
-  'Content-Security-Policy': contentSecurityPolicy,
+const contentSecurityPolicy = (resources: Resources): string =>
+  [
+    "default-src 'none'",
+    `style-src ${cspHash(style)}`,
+    `script-src ${cspHash(script)}`,
+    resources === 'own' ? "img-src data: 'self'" : 'img-src data:',
+    "base-uri 'none'",
+    resources === 'own' ? "form-action 'self'" : "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+
+const headersOf = (resources: Resources) => ({
+  'Content-Security-Policy': contentSecurityPolicy(resources),
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
   'Cache-Control': 'no-cache',
-}
+})
+
+const headers = { none: headersOf('none'), own: headersOf('own') }
 
 /** Name and icon of the product, with a link to the start page. */
 export const brand: Html = html`<a class="brand" href="/">${asMarkup(icon.replace('<svg ', '<svg aria-hidden="true" '))}<span>Wattledger</span></a>`
 
-/** Create a page that includes its style, script and icon. Its policy allows no request. */
-export const pageContent = (title: string, body: Html): StaticContent => ({
+/**
+ * Create a page that includes its style, script and icon. Its policy allows no request; with `own` resources it allows
+ * images and forms of this service.
+ */
+export const pageContent = (title: string, body: Html, resources: Resources = 'none'): StaticContent => ({
   status: 200,
   mediaType: 'text/html; charset=utf-8',
-  headers,
+  headers: headers[resources],
   body: String(html`<!doctype html>
 <html lang="en">
 <head>

@@ -317,7 +317,7 @@ export const reads: readonly HostileInput[] = [
     growsTo: null,
     statuses: [200],
     open: async ({ hostile }, size) => {
-      const paths = ['/docs', '/openapi/current.json', '/openapi/earlier.json']
+      const paths = ['/docs', '/docs/api', '/docs/search?q=tariff', '/openapi/current.json', '/openapi/earlier.json']
       return playCopies(size * paths.length, at => hostile.send('GET', paths[at % paths.length] ?? '', undefined, gzip))
     },
   },

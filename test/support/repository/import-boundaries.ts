@@ -43,6 +43,8 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'fast-xml-parser': ['services/platform/market-feeds/entsoe.ts'],
   undici: ['services/platform/webhook-client/'],
   'ipaddr.js': ['services/platform/webhook-client/'],
+  marked: ['services/web/documentation/markdown.ts'],
+  minisearch: ['services/web/documentation/search-index.ts'],
   zod: ['services/contract/', 'services/platform/config/'],
 }
 

@@ -14,7 +14,7 @@ import { hasBrowser, launchBrowser } from '../../../support/web/browser.ts'
 
 const ports = { ...testApp().ports, notFoundPage }
 const app = createApp([], referencePages(operations), ports)
-const paths = ['/', '/docs', '/docs/earlier'] as const
+const paths = ['/', '/docs/api', '/docs/api/earlier'] as const
 const idsOf = (apiVersion: (typeof apiVersions)[number]) =>
   operations.filter(one => one.routes[apiVersion].length > 0).map(one => one.id)
 
@@ -37,6 +37,13 @@ describe.each(paths)('%s', path => {
   })
 })
 
+describe('the former address of the earlier reference', () => {
+  it('redirects, so that bookmarks of its operations stay valid', async () => {
+    const { status, headers } = await app.request('/docs/earlier')
+    expect([status, headers.get('location')]).toEqual([308, '/docs/api/earlier'])
+  })
+})
+
 describe('an unknown path', () => {
   const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 
@@ -55,7 +62,7 @@ describe('an unknown path', () => {
     }
   })
 
-  it.each(['/docs/', '/docs/earlier/'])('does not include pages with a trailing slash: %s', async path => {
+  it.each(['/docs/api/', '/docs/api/earlier/'])('does not include pages with a trailing slash: %s', async path => {
     expect((await app.request(path)).status).toBe(200)
   })
 })
@@ -105,7 +112,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
   it.each(apiVersions)(
     'the reference of the %s API version shows and links each of its operations',
     async apiVersion => {
-      const { tab } = await open(apiVersion === 'current' ? '/docs' : '/docs/earlier')
+      const { tab } = await open(apiVersion === 'current' ? '/docs/api' : '/docs/api/earlier')
       const shown = await tab
         .locator('section.operation:not(.chapter)')
         .evaluateAll(sections => sections.map(section => section.id))
@@ -118,13 +125,13 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
       await tab.waitForSelector('.contents a[href="#tariff_create"][aria-current]')
       expect(await tab.locator('#tariff_create h3').isVisible()).toBe(true)
       await tab.locator('.layouts a:not([aria-current])').click()
-      await tab.waitForURL(apiVersion === 'current' ? '**/docs/earlier#tariff_create' : '**/docs#tariff_create')
+      await tab.waitForURL(apiVersion === 'current' ? '**/docs/api/earlier#tariff_create' : '**/docs/api#tariff_create')
       await tab.close()
     },
   )
 
   it('the filter has a shortcut, filters the contents and shows the count', async () => {
-    const { tab } = await open('/docs')
+    const { tab } = await open('/docs/api')
     const all = await tab.locator('.contents li:visible').count()
     await tab.keyboard.press('/')
     await tab.keyboard.type('delete /customers')
@@ -142,19 +149,22 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await tab.close()
   })
 
-  it.each(['/docs', '/docs/', '/docs/earlier', '/docs/earlier/'])('requests use the address of %s', async path => {
-    const { tab } = await open(path)
-    expect(await tab.locator('#customer_create pre').first().textContent()).toMatch(`curl ${base()}/customers \\\n`)
-    expect(
-      await tab
-        .locator('.base')
-        .evaluateAll((places, address) => places.every(place => place.textContent === address), base()),
-    ).toBe(true)
-    await tab.close()
-  })
+  it.each(['/docs/api', '/docs/api/', '/docs/api/earlier', '/docs/api/earlier/'])(
+    'requests use the address of %s',
+    async path => {
+      const { tab } = await open(path)
+      expect(await tab.locator('#customer_create pre').first().textContent()).toMatch(`curl ${base()}/customers \\\n`)
+      expect(
+        await tab
+          .locator('.base')
+          .evaluateAll((places, address) => places.every(place => place.textContent === address), base()),
+      ).toBe(true)
+      await tab.close()
+    },
+  )
 
   it('the bar has margins and one line at 360 px', async () => {
-    const { tab } = await open('/docs', 360)
+    const { tab } = await open('/docs/api', 360)
     const [menu, place] = await Promise.all(['#menu', '.place'].map(name => tab.locator(name).boundingBox()))
     expect((menu?.x ?? 0) + (menu?.width ?? 0)).toBeLessThanOrEqual(360 - 16)
     expect(place?.height ?? 0).toBeLessThan(30)
@@ -162,7 +172,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
   })
 
   it.each([360, 1280])('each event type is on one line, above its description, at %d px', async width => {
-    const { tab } = await open('/docs', width)
+    const { tab } = await open('/docs/api', width)
     const names = tab.locator('#event-types dt')
     expect(await names.count()).toBeGreaterThan(20)
     for (const { height } of await Promise.all(
@@ -175,7 +185,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
   })
 
   it('a small screen opens the contents on demand and closes them after a click', async () => {
-    const { tab } = await open('/docs', 390)
+    const { tab } = await open('/docs/api', 390)
     const link = tab.locator('.contents a[href="#location_create"]')
     expect(await link.isVisible()).toBe(false)
     await tab.locator('#menu').click()
@@ -193,7 +203,7 @@ describe('pages that are created at the first request', () => {
       documentRoute('/openapi.json', () => openApiSteps(operations, 'current', '/')),
       ...referencePages(operations),
     ]
-    for (const page of pages.filter(({ path }) => path !== '/')) {
+    for (const page of pages.filter(({ path }) => path.startsWith('/docs/api') || path.startsWith('/openapi'))) {
       let eventLoopTurns = 0
       let isOver = false
       const count = (): void => {
