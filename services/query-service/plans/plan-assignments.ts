@@ -41,8 +41,9 @@ import { lockPlan, retrievePlan, type StoredPlan } from '../../platform/postgres
 import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
+import { changeOrRehearse, type Impact } from '../change-or-rehearse.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { changePlan, type Impact, planEvents } from './change-plan.ts'
+import { planEvents } from './plan-events.ts'
 import { noPlan } from './plans.ts'
 
 const noAssignment = refused('not_found', 'The plan has no assignment of this id')
@@ -187,7 +188,7 @@ const lockTerms = async (
 
 const assignBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(planAssign, request =>
-    changePlan(dependencies, planAssign, request, async (transaction, impact) => {
+    changeOrRehearse(dependencies, planAssign, request, async (transaction, impact) => {
       const { at } = request
       const locked = await lockTerms(transaction, request.id, impact)
       if (!locked.ok) return locked
@@ -274,7 +275,7 @@ const findAssignment = async (
 
 const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(planAssignmentUpdate, request =>
-    changePlan(dependencies, planAssignmentUpdate, request, async (transaction, impact) => {
+    changeOrRehearse(dependencies, planAssignmentUpdate, request, async (transaction, impact) => {
       const found = await findAssignment(transaction, request, impact)
       if (!found.ok) return found
       const { plan, terms, before } = found.value
@@ -306,7 +307,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
 
 const deleteBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(planAssignmentDelete, request =>
-    changePlan(dependencies, planAssignmentDelete, request, async (transaction, impact) => {
+    changeOrRehearse(dependencies, planAssignmentDelete, request, async (transaction, impact) => {
       const found = await findAssignment(transaction, request, impact)
       if (!found.ok) return found
       const { plan, terms, before } = found.value

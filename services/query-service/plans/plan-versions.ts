@@ -27,8 +27,9 @@ import {
 } from '../../platform/postgres/plans/plans.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { type Change, omitUndefined } from '../change.ts'
+import { changeOrRehearse, type Impact } from '../change-or-rehearse.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { changePlan, type Impact, planEvents } from './change-plan.ts'
+import { planEvents } from './plan-events.ts'
 import { noPlan } from './plans.ts'
 
 const noVersion = refused('not_found', 'The plan has no version of this number')
@@ -111,7 +112,7 @@ const versionAnswer =
 
 const createBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(planVersionCreate, request =>
-    changePlan(dependencies, planVersionCreate, request, async (transaction, impact) => {
+    changeOrRehearse(dependencies, planVersionCreate, request, async (transaction, impact) => {
       const { from, tariffs, charges } = request.body
       const read = await runInTimeSlices(readPlanPrices({ tariffs, charges }), request.caller.accountId)
       if (!read.ok) return read
@@ -131,7 +132,7 @@ const versionNumber = ({ parameters }: Pick<RequestOf<Operation>, 'parameters'>)
 
 const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(planVersionUpdate, request =>
-    changePlan(dependencies, planVersionUpdate, request, async (transaction, impact) => {
+    changeOrRehearse(dependencies, planVersionUpdate, request, async (transaction, impact) => {
       const { from: startDay, tariffs, charges } = request.body
       const read = await runInTimeSlices(readPlanPrices({ tariffs, charges }), request.caller.accountId)
       if (!read.ok) return read
@@ -151,7 +152,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
 
 const deleteBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(planVersionDelete, request =>
-    changePlan(dependencies, planVersionDelete, request, async (transaction, impact) => {
+    changeOrRehearse(dependencies, planVersionDelete, request, async (transaction, impact) => {
       const plan = await lockPlan(transaction, request.id, 'update')
       if (plan === null) return noPlan
       const deleted = await deleteVersion(transaction, plan, versionNumber(request))

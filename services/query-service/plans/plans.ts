@@ -22,15 +22,16 @@ import {
   withPrices,
 } from '../../platform/postgres/plans/plans.ts'
 import { deletion } from '../change.ts'
+import { changeOrRehearse } from '../change-or-rehearse.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
-import { changePlan, planEvents } from './change-plan.ts'
+import { planEvents } from './plan-events.ts'
 
 export const noPlan = refused('not_found', 'No plan has this id')
 
 const createBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(planCreate, request =>
-    changePlan(dependencies, planCreate, request, async transaction => {
+    changeOrRehearse(dependencies, planCreate, request, async transaction => {
       const { name, currency_code: currencyCode, tariffs, charges } = request.body
       if (!dependencies.isCurrency(currencyCode)) {
         const message = 'currency_code must be the code of a currency in use, such as EUR'
@@ -53,7 +54,7 @@ const createBinding = (dependencies: QueryServiceDependencies): Binding =>
 
 const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(planUpdate, request =>
-    changePlan(dependencies, planUpdate, request, async transaction => {
+    changeOrRehearse(dependencies, planUpdate, request, async transaction => {
       const { accountId } = request.caller
       const before = await lockPlan(transaction, request.id, 'update')
       if (before === null) return noPlan
@@ -75,7 +76,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
 
 const deleteBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(planDelete, request =>
-    changePlan(dependencies, planDelete, request, async transaction => {
+    changeOrRehearse(dependencies, planDelete, request, async transaction => {
       const deleted = await deletePlan(transaction, request.id, request.at)
       if (!deleted.ok) return deleted
       const data = planSummaryToWire(deleted.value)

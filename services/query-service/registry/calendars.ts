@@ -36,9 +36,9 @@ import {
 import { refuseCalendarDates } from '../../platform/postgres/pricing/location-calendar.ts'
 import type { Tenant, TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { type Change, deletion, tenantOf } from '../change.ts'
+import { changeOrRehearse, type Impact } from '../change-or-rehearse.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
-import { changePlan, type Impact } from '../plans/change-plan.ts'
 
 const noCalendar = refused('not_found', 'No calendar has this id')
 
@@ -131,7 +131,7 @@ const recostLocations = async (
 
 const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(calendarUpdate, request =>
-    changePlan(dependencies, calendarUpdate, request, async (transaction, impact) => {
+    changeOrRehearse(dependencies, calendarUpdate, request, async (transaction, impact) => {
       const locked = await lockCalendar(transaction, request.id)
       if (!locked.ok) return locked
       const before = locked.value
@@ -156,7 +156,7 @@ export const calendarOperations = (dependencies: QueryServiceDependencies): read
     const { name, country_code: countryCode = null, state = null, add = [], remove = [], day_types } = request.body
     const given = { name, countryCode, state, add, remove, dayTypes: day_types ?? [] }
     const draft = await draftOf(dependencies, given, request.at)
-    return changePlan(dependencies, calendarCreate, request, async transaction => {
+    return changeOrRehearse(dependencies, calendarCreate, request, async transaction => {
       if (!draft.ok) return draft
       return accepted(
         calendarChanged('create', await createCalendar(transaction, draft.value, request.at), transaction),
@@ -175,7 +175,7 @@ export const calendarOperations = (dependencies: QueryServiceDependencies): read
   ),
   updateBinding(dependencies),
   bind(calendarDelete, request =>
-    changePlan(dependencies, calendarDelete, request, async transaction => {
+    changeOrRehearse(dependencies, calendarDelete, request, async transaction => {
       const locked = await lockCalendar(transaction, request.id)
       if (!locked.ok) return locked
       const deleted = await deleteCalendar(transaction, locked.value, request.at)

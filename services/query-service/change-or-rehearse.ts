@@ -1,17 +1,12 @@
-import { type DryRun, type DryRunError, dryRunToWire, maxListedErrors } from '../../contract/dry-run.ts'
-import type { Operation, Outcome, RequestOf } from '../../contract/operation.ts'
-import { planSummaryToWire } from '../../contract/plans/plan.ts'
-import { locationEvent } from '../../contract/registry/location-view.ts'
-import { isUnchanged, type SiteChanges } from '../../domain/plan/decide-site.ts'
-import type { Result } from '../../domain/refusal.ts'
-import type { Tenant } from '../../domain/tenant.ts'
-import type { EventDraft } from '../../platform/postgres/events/events.ts'
-import { type StoredPlan, withVersions } from '../../platform/postgres/plans/plans.ts'
-import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
-import { rehearseTenant, type TenantTransaction } from '../../platform/postgres/transaction.ts'
-import { type Change, change, tenantOf } from '../change.ts'
-import type { MeteringFacts } from '../costs/metering-facts.ts'
-import type { QueryServiceDependencies } from '../dependencies.ts'
+import { type DryRun, type DryRunError, dryRunToWire, maxListedErrors } from '../contract/dry-run.ts'
+import type { Operation, Outcome, RequestOf } from '../contract/operation.ts'
+import { isUnchanged, type SiteChanges } from '../domain/plan/decide-site.ts'
+import type { Result } from '../domain/refusal.ts'
+import type { Tenant } from '../domain/tenant.ts'
+import { rehearseTenant, type TenantTransaction } from '../platform/postgres/transaction.ts'
+import { type Change, change, tenantOf } from './change.ts'
+import type { MeteringFacts } from './costs/metering-facts.ts'
+import type { QueryServiceDependencies } from './dependencies.ts'
 
 /** Collects the effects of a dry run. */
 export type Impact = {
@@ -83,10 +78,10 @@ const hasDryRun = (part: unknown): boolean =>
   typeof part === 'object' && part !== null && 'dry_run' in part && part.dry_run === true
 
 /**
- * Change a plan in one transaction, as `change` does. In a dry run the transaction is undone, and the answer has the
+ * Change records of the caller in one transaction, as `change` does, or in a dry run. In a dry run the transaction is undone, and the answer has the
  * effects that `work` reports to the impact; without a dry run the impact is null.
  */
-export const changePlan = async <T>(
+export const changeOrRehearse = async <T>(
   dependencies: QueryServiceDependencies,
   operation: Operation,
   request: RequestOf<Operation>,
@@ -100,17 +95,4 @@ export const changePlan = async <T>(
   if (!result.ok && result.refusal.code === 'not_found') return result
   if (!result.ok) impact.addError({ locationId: null, number: null, refusal: result.refusal })
   return { ok: true, dryRun: dryRunToWire(await read(dependencies.metering, tenant)) }
-}
-
-/** Create the event of a changed plan, with its progress, and one event for each changed location. */
-export const planEvents = async (
-  transaction: TenantTransaction,
-  type: 'plan.create' | 'plan.update',
-  plan: StoredPlan,
-  locations: readonly StoredLocation[],
-  at: number,
-): Promise<readonly EventDraft[]> => {
-  const [shown] = await withVersions(transaction, [plan])
-  const own = shown === undefined ? [] : [{ type, objectId: plan.id, data: planSummaryToWire(shown) }]
-  return [...locations.map(location => locationEvent('location.update', location, at)), ...own]
 }
