@@ -26,22 +26,24 @@ import { tariffMembers, termsInput } from '../tariffs/tariff-draft.ts'
 
 /**
  * Limits of a simulation. `lines`: added up lines of a bill. `groupedMonths`: locations × bills × months of a comparison
- * by location. `immediateWork`: work that is answered at once, in records × candidates.
+ * by location. `immediateWork`: work that is answered at once, in records × candidates. `planBytes`: bytes of the prices
+ * of all plans, as much as a body has.
  * Source: docs/rules/simulations.md #limits.
  */
 export const simulationLimits = {
   ...{ locations: 1_000, candidates: 50, tariffs: 100, charges: 200 },
-  ...{ lines: 500, groupedMonths: 50_000, immediateWork: 2_000_000 },
+  ...{ lines: 500, groupedMonths: 50_000, immediateWork: 2_000_000, planBytes: 2 ** 20 },
 } as const
 
 /** Tariff of a candidate. `component` names its line of energy. */
 export type CandidateTariff = Tariff & { readonly component: string }
 
-/** Tariffs and charges to compare. Null members: those of the location. */
+/** Tariffs and charges to compare. Null members: those of the plan, or without a plan those of the location. */
 export type SimulatedCandidate = {
   readonly name: string
   readonly tariffs: readonly CandidateTariff[] | null
   readonly charges: readonly ChargeTerms[] | null
+  readonly planId: string | null
   readonly marketSourceId: string | null
 }
 
@@ -71,15 +73,25 @@ const tariffInput = fields({
 const candidateInput = fields({
   name: text(),
   tariffs: optional(listOf(tariffInput, { max: maxTariffs })).describe(
-    'Prices of energy. A tariff without contract dates is valid all the time. Default: the stored tariffs of the location; an empty list: none.',
+    'Prices of energy. A tariff without contract dates is valid all the time. Default: the tariffs of plan_id, or the stored tariffs of the location; an empty list: none.',
   ),
   charges: optional(listOf(chargeBody, { max: maxCharges })).describe(
-    'Default: the stored charges of the location; an empty list: none.',
+    'Default: the charges of plan_id, or the stored charges of the location; an empty list: none.',
+  ),
+  plan_id: optional(identifier('pln')).describe(
+    'Plan whose versions give the tariffs and charges, as if it were assigned to each location for all days.',
   ),
   market_source_id: optional(identifier('mrs')).describe(
     'Market prices of tariffs with market_rates. Default: the market sources of the location.',
   ),
-}).meta({ component: 'SimulationCandidateInput' })
+})
+  .superRefine(({ tariffs, charges, plan_id: plan }, context) => {
+    if (plan !== undefined && tariffs !== undefined && charges !== undefined)
+      refuseField(context, 'field_invalid', 'has no effect beside tariffs and charges; leave out one of them', [
+        'plan_id',
+      ])
+  })
+  .meta({ component: 'SimulationCandidateInput' })
 
 /** Body of a simulation. `readSimulation` validates tariffs and charges. */
 export const simulationBody = fields({
@@ -167,6 +179,7 @@ function* readCandidate(wire: CandidateBody, path: string): Generator<void, Resu
   if (!charges.ok) return charges
   return accepted({
     ...{ name: wire.name, tariffs: tariffs.value, charges: charges.value },
+    planId: wire.plan_id ?? null,
     marketSourceId: wire.market_source_id ?? null,
   })
 }

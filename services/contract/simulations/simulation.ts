@@ -235,6 +235,7 @@ export const simulationCreate = defineOperation({
     'calendar_required',
     'day_type_not_found',
     'market_source_not_found',
+    'plan_not_found',
     'device_not_found',
     'tariff_overlap',
     'schedule_overlap',

@@ -1,6 +1,7 @@
 import { startOfDayNumber, type TimeZone } from '../civil-time.ts'
 import {
   type DerivedKey,
+  type Keyed,
   type OpenDays,
   type PlanAssignment,
   type PlanCharge,
@@ -11,14 +12,14 @@ import {
 } from './plan.ts'
 
 /** Tariff that a plan requires at a location. Contract dates are instants (ms); null is open. */
-export type DerivedTariff = DerivedKey & {
-  readonly tariff: PlanTariff
+export type DerivedTariff<Tariff = PlanTariff> = DerivedKey & {
+  readonly tariff: Tariff
   readonly contractStart: number | null
   readonly contractEnd: number | null
 }
 
 /** Charge that a plan requires at a location. */
-export type DerivedCharge = DerivedKey & OpenDays & { readonly charge: PlanCharge }
+export type DerivedCharge<Charge = PlanCharge> = DerivedKey & OpenDays & { readonly charge: Charge }
 
 const midnightOf = (zone: TimeZone, day: number | null): number | null =>
   day === null ? null : startOfDayNumber(zone, day)
@@ -28,11 +29,11 @@ const midnightOf = (zone: TimeZone, day: number | null): number | null =>
  * ends at local midnight. Days that a clock change skips give no tariff.
  * Source: docs/rules/plans.md #derived-tariffs-and-charges.
  */
-export const derivedTariffs = (
-  versions: readonly PlanVersion[],
+export const derivedTariffs = <Tariff extends Keyed>(
+  versions: readonly Pick<PlanVersion<Tariff>, 'version' | 'startDay' | 'tariffs'>[],
   assignment: PlanAssignment,
   zone: TimeZone,
-): readonly DerivedTariff[] =>
+): readonly DerivedTariff<Tariff>[] =>
   versionDays(versions).flatMap(version => {
     const days = sharedDays(version, assignment)
     if (days === null) return []
@@ -54,10 +55,10 @@ export const derivedTariffs = (
  * and the charge share.
  * Source: docs/rules/plans.md #derived-tariffs-and-charges.
  */
-export const derivedCharges = (
-  versions: readonly PlanVersion[],
+export const derivedCharges = <Charge extends Keyed & OpenDays>(
+  versions: readonly Pick<PlanVersion<Keyed, Charge>, 'version' | 'startDay' | 'charges'>[],
   assignment: PlanAssignment,
-): readonly DerivedCharge[] =>
+): readonly DerivedCharge<Charge>[] =>
   versionDays(versions).flatMap(version => {
     const days = sharedDays(version, assignment)
     if (days === null) return []

@@ -8,16 +8,19 @@ export type OpenDays = { readonly startDay: number | null; readonly endDay: numb
 /** Days that only a calendar knows, as a tariff or charge names them: `Holidays`, `#name`. */
 type SpecialDays = { readonly specialDays: readonly SpecialDay[] }
 
-/** Tariff of a version. Equal keys of a version mean equal prices. */
-export type PlanTariff = SpecialDays & {
-  readonly key: string
-  readonly direction: TariffDirection
-  readonly type: TariffType
-  readonly marketRates: boolean
-}
+/** Part of a version. Equal keys of a version mean equal prices. */
+export type Keyed = { readonly key: string }
 
-/** Charge of a version, with the days of its own. Equal keys of a version mean equal charges. */
-export type PlanCharge = SpecialDays & OpenDays & { readonly key: string }
+/** Tariff of a version. */
+export type PlanTariff = SpecialDays &
+  Keyed & {
+    readonly direction: TariffDirection
+    readonly type: TariffType
+    readonly marketRates: boolean
+  }
+
+/** Charge of a version, with the days of its own. */
+export type PlanCharge = SpecialDays & OpenDays & Keyed
 
 /** List the special days that the windows and the schedule of a charge name, each once. */
 export const specialDaysOfCharge = (charge: ChargeTerms): readonly SpecialDay[] => {
@@ -27,11 +30,11 @@ export const specialDaysOfCharge = (charge: ChargeTerms): readonly SpecialDay[] 
 }
 
 /** Prices of a plan from a local day on; null: from ever. A version ends at the start of the next one. */
-export type PlanVersion = {
+export type PlanVersion<Tariff extends Keyed = PlanTariff, Charge extends Keyed & OpenDays = PlanCharge> = {
   readonly version: number
   readonly startDay: number | null
-  readonly tariffs: readonly PlanTariff[]
-  readonly charges: readonly PlanCharge[]
+  readonly tariffs: readonly Tariff[]
+  readonly charges: readonly Charge[]
 }
 
 /** Local days of a location for which a plan applies. */
@@ -63,8 +66,10 @@ export const sharedDays = (a: OpenDays, b: OpenDays): OpenDays | null => {
 }
 
 /** List the versions in the order of their days, each with its days. Two versions never start on the same day. */
-export const versionDays = (versions: readonly PlanVersion[]): readonly (PlanVersion & OpenDays)[] => {
-  const start = ({ startDay }: PlanVersion): number => startDay ?? Number.NEGATIVE_INFINITY
+export const versionDays = <Version extends Pick<PlanVersion, 'startDay'>>(
+  versions: readonly Version[],
+): readonly (Version & OpenDays)[] => {
+  const start = ({ startDay }: Version): number => startDay ?? Number.NEGATIVE_INFINITY
   const ordered = [...versions].sort((a, b) => (start(a) < start(b) ? -1 : 1))
   return ordered.map((version, index) => ({ ...version, endDay: ordered[index + 1]?.startDay ?? null }))
 }

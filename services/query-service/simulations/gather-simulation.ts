@@ -1,9 +1,4 @@
-import type {
-  CandidateTariff,
-  SimulatedCandidate,
-  SimulationRequest,
-} from '../../contract/simulations/simulation-request.ts'
-import type { Charge } from '../../domain/charge/charge.ts'
+import type { CandidateTariff, SimulationRequest } from '../../contract/simulations/simulation-request.ts'
 import { startOfDayNumber } from '../../domain/civil-time.ts'
 import { provisionalSeries } from '../../domain/forecast/provisional-series.ts'
 import { hourMs, type Interval } from '../../domain/interval.ts'
@@ -22,6 +17,8 @@ import type { Tenant } from '../../platform/postgres/transaction.ts'
 import { maxRecords } from '../statements/gather-records.ts'
 import { loadPrices, type StatementStores, spanOf, tariffsIn } from '../statements/gather-statement.ts'
 import type { CandidateSources, SimulationInput } from '../work-thread/simulation-work.ts'
+import { type CandidateAt, candidateAt } from './candidate-at.ts'
+import type { SimulatedPlans } from './load-plans.ts'
 import type { SimulationUnit } from './simulation-units.ts'
 
 /** Stores that a simulation is calculated from. */
@@ -51,18 +48,12 @@ export const createSeriesReader = ({ operator }: Pick<Database, 'operator'>): Se
   }
 }
 
-/** Candidate with its charges at a location. */
-type PricedCandidate = SimulatedCandidate & { readonly charges: readonly Charge[] }
-
-const chargesOf = ({ charges }: SimulatedCandidate, stored: readonly Charge[]): readonly Charge[] =>
-  charges?.map((terms, index): Charge => ({ ...terms, id: `charges[${index}]`, planId: null })) ?? stored
-
 /** Load the stored tariffs of a location, if a candidate has them with another market. */
 const loadTariffs = async (
   { database }: SimulationStores,
   tenant: Tenant,
   locationId: string,
-  candidates: readonly PricedCandidate[],
+  candidates: readonly CandidateAt[],
 ): Promise<readonly Tariff[]> => {
   if (!candidates.some(({ tariffs, marketSourceId }) => tariffs === null && marketSourceId !== null)) return []
   const [pricing] = await loadLocationPricing(database.operator, [{ ...tenant, locationId }])
@@ -78,7 +69,7 @@ const withComponents = (tariffs: readonly Tariff[], billed: readonly BilledTarif
 /** Collect the market prices that the candidates use. */
 const sourcesOf = async (
   { location }: SimulationUnit['site'],
-  candidates: readonly PricedCandidate[],
+  candidates: readonly CandidateAt[],
   stored: readonly CandidateTariff[],
   readSeries: (sourceId: string) => Promise<MarketSeries>,
 ): Promise<Pick<SimulationInput, 'markets' | 'candidates'>> => {
@@ -124,6 +115,7 @@ export type UnitPlan = {
   readonly tenant: Tenant
   readonly unit: SimulationUnit
   readonly request: SimulationRequest
+  readonly plans: SimulatedPlans
   readonly decimals: number
   readonly at: number
   readonly signal: AbortSignal
@@ -135,14 +127,14 @@ export type UnitPlan = {
  */
 export const withSimulationInput = async <T>(
   stores: SimulationStores,
-  { tenant, unit, request, decimals, at, signal, readSeries }: UnitPlan,
+  { tenant, unit, request, plans, decimals, at, signal, readSeries }: UnitPlan,
   use: (input: SimulationInput, bytes: number) => Promise<T>,
 ): Promise<T> => {
   const { site, periods } = unit
   const { location, timeZone, charges, calendar } = site.terms
   const range = { startDay: periods[0]?.startDay ?? 0, endDay: periods.at(-1)?.endDay ?? 0 }
   const span = spanOf(timeZone, range)
-  const candidates = request.candidates.map(one => ({ ...one, charges: chargesOf(one, charges) }))
+  const candidates = request.candidates.map(one => candidateAt(one, site.terms, plans, request))
   const stored = await loadTariffs(stores, tenant, location.id, candidates)
   const priced: readonly Tariff[] = [...candidates.flatMap(({ tariffs }) => tariffs ?? []), ...stored]
   const counted = await readCountedFrom(stores, tenant, unit, span, priced)

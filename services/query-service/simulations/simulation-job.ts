@@ -1,6 +1,7 @@
 import type { SimulationRequest } from '../../contract/simulations/simulation-request.ts'
 import type { DayRange } from '../../domain/charge/charge-days.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import type { SimulatedPlan } from '../../domain/simulation/plan-prices.ts'
 import { addLocationBills, emptySums, type SimulationSums } from '../../domain/simulation/simulation-sums.ts'
 import { statementPeriods } from '../../domain/statement/statement-periods.ts'
 import { isFailure } from '../../platform/failure.ts'
@@ -23,6 +24,8 @@ import { countRows, unitsOf } from './simulation-units.ts'
 /** Simulation to calculate later. `locationIds`: its locations in order, also those of a customer. */
 export type SimulationJob = {
   readonly request: SimulationRequest
+  /** Plans of the candidates, as they were at the request. */
+  readonly plans: readonly SimulatedPlan[]
   readonly locationIds: readonly string[]
   readonly currencyCode: string
   readonly decimals: number
@@ -63,15 +66,16 @@ type JobTurn = LeasedTurn & { readonly endsAt: number; readonly readSeries: Seri
 const continueLocation = async (
   dependencies: SimulationWorkDependencies,
   { accountId, liveMode }: StoredSimulation,
-  { request, locationIds, decimals }: SimulationJob,
+  { request, plans, locationIds, decimals }: SimulationJob,
   state: JobState,
   { renewLease, signal, endsAt, readSeries }: JobTurn,
 ): Promise<Result<null>> => {
   const tenant = { accountId, liveMode }
   const locationId = locationIds[state.doneCount] ?? ''
   const ofLocation = { ...request, locationIds: [locationId], customerId: null }
+  const plansById = new Map(plans.map(plan => [plan.id, plan]))
   const sites = await withTenant(dependencies.database, tenant, transaction =>
-    loadSites(dependencies, transaction, ofLocation),
+    loadSites(dependencies, transaction, ofLocation, plansById),
   )
   if (!sites.ok) return refused(sites.refusal.code, `${sites.refusal.message}: ${locationId}`)
   const periods = statementPeriods(request, 'MONTH')
@@ -81,7 +85,7 @@ const continueLocation = async (
   const { rowsOf } = await countRows(dependencies.clickHouse, tenant, [site], request)
   for (const unit of unitsOf(site, left, rowsOf)) {
     if ((await renewLease()) === null) throw new Error('Another process continues the simulation.')
-    const plan = { tenant, unit, request, decimals, signal, readSeries, at: dependencies.now() }
+    const plan = { tenant, unit, request, plans: plansById, decimals, signal, readSeries, at: dependencies.now() }
     // Simulations have a share of the work thread of their own, beside the requests of the account.
     const bills = await calculateUnit(dependencies, plan, `${accountId} simulations`)
     if (!bills.ok) return bills

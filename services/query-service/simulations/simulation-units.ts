@@ -4,6 +4,8 @@ import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import { rowsByMonth } from '../../platform/clickhouse/meter-cost/meter-cost-counts.ts'
 import type { Tenant } from '../../platform/postgres/transaction.ts'
 import { spanOf } from '../statements/gather-statement.ts'
+import { ownChargesOf } from './candidate-at.ts'
+import type { SimulatedPlans } from './load-plans.ts'
 import type { SimulatedSite } from './simulation-sites.ts'
 
 /** Months of a location that are calculated together, so that the records of some months are in memory at a time. */
@@ -58,13 +60,17 @@ export const unitsOf = (
  * Source: docs/rules/simulations.md #large-simulations.
  */
 export const workOf = (
-  { candidates, startDay, endDay }: SimulationRequest,
+  request: SimulationRequest,
   sites: readonly SimulatedSite[],
+  plans: SimulatedPlans,
   rows: number,
 ): number => {
-  const charges = sites.reduce(
-    (sum, { terms }) => candidates.reduce((own, one) => own + (one.charges ?? terms.charges).length, sum),
-    0,
-  )
+  const { candidates, startDay, endDay } = request
+  const charges = candidates.reduce((sum, one) => {
+    const own = ownChargesOf(one, plans, request)?.length
+    return (
+      sum + (own === undefined ? sites.reduce((all, { terms }) => all + terms.charges.length, 0) : own * sites.length)
+    )
+  }, 0)
   return rows * candidates.length + (endDay - startDay) * charges
 }

@@ -23,20 +23,23 @@ import {
   retrieveSimulation,
   type StoredSimulation,
 } from '../../platform/postgres/simulations/simulations.ts'
-import { withTenant } from '../../platform/postgres/transaction.ts'
+import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import { decimalsOf } from '../statements/calculate-statement.ts'
 import { calculateUnit, type SimulationDependencies } from './calculate-unit.ts'
 import { createSeriesReader } from './gather-simulation.ts'
+import { loadPlans, type SimulatedPlans } from './load-plans.ts'
 import { fromJobText, type SimulationJob, toJobText } from './simulation-job.ts'
-import { loadSites, refuseSpecialDays, type SimulatedSite } from './simulation-sites.ts'
+import { loadSites, type SimulatedSite } from './simulation-sites.ts'
 import { countRows, type SimulationUnit, unitsOf, workOf } from './simulation-units.ts'
+import { refuseSpecialDays } from './validate-candidates.ts'
 
 type CreateRequest = RequestOf<typeof simulationCreate>
 
 /** Simulation with its locations and units. `isImmediate`: its work is small enough for an immediate answer. */
 type PlannedSimulation = {
   readonly job: SimulationJob
+  readonly plans: SimulatedPlans
   readonly units: readonly SimulationUnit[]
   readonly isImmediate: boolean
 }
@@ -53,6 +56,18 @@ const refuseGroups = (
   return refused('value_out_of_range', message, 'group_by').refusal
 }
 
+/** Load the plans of the candidates, then the locations. */
+const loadSubjects = async (
+  dependencies: SimulationDependencies,
+  transaction: TenantTransaction,
+  request: SimulationRequest,
+): Promise<Result<{ readonly sites: readonly SimulatedSite[]; readonly plans: SimulatedPlans }>> => {
+  const plans = await loadPlans(transaction, request)
+  if (!plans.ok) return plans
+  const sites = await loadSites(dependencies, transaction, request, plans.value)
+  return sites.ok ? accepted({ sites: sites.value, plans: plans.value }) : sites
+}
+
 const planSimulation = async (
   dependencies: SimulationDependencies,
   { body, caller, ...call }: CreateRequest,
@@ -61,24 +76,26 @@ const planSimulation = async (
   if (!read.ok) return read
   const { request, periods } = read.value
   const tenant = tenantOf({ caller })
-  const sites = await withTenant(dependencies.database, tenant, transaction =>
-    loadSites(dependencies, transaction, request),
+  const loaded = await withTenant(dependencies.database, tenant, transaction =>
+    loadSubjects(dependencies, transaction, request),
   )
-  if (!sites.ok) return sites
+  if (!loaded.ok) return loaded
+  const { sites, plans } = loaded.value
   const refusal =
-    refuseGroups(request, sites.value, periods) ??
-    (await runInTimeSlices(refuseSpecialDays(request, sites.value), caller.accountId))
+    refuseGroups(request, sites, periods) ??
+    (await runInTimeSlices(refuseSpecialDays(request, sites, plans), caller.accountId))
   if (refusal !== null) return { ok: false, refusal }
   call.signal.throwIfAborted()
-  const { total, rowsOf } = await countRows(dependencies.clickHouse, tenant, sites.value, request)
-  const currencyCode = sites.value[0]?.location.currencyCode ?? ''
+  const { total, rowsOf } = await countRows(dependencies.clickHouse, tenant, sites, request)
+  const currencyCode = sites[0]?.location.currencyCode ?? ''
   return accepted({
     job: {
-      ...{ request, currencyCode, locationIds: sites.value.map(({ location }) => location.id) },
+      ...{ request, plans: [...plans.values()], currencyCode, locationIds: sites.map(({ location }) => location.id) },
       decimals: request.rounding.decimals ?? decimalsOf(currencyCode),
     },
-    units: sites.value.flatMap(site => unitsOf(site, periods, rowsOf)),
-    isImmediate: workOf(request, sites.value, total) <= simulationLimits.immediateWork,
+    plans,
+    units: sites.flatMap(site => unitsOf(site, periods, rowsOf)),
+    isImmediate: workOf(request, sites, plans, total) <= simulationLimits.immediateWork,
   })
 }
 
@@ -89,13 +106,13 @@ const maxConcurrent = 2
 const calculateAll = async (
   dependencies: SimulationDependencies,
   { caller, signal, at }: CreateRequest,
-  { job: { request, decimals }, units }: PlannedSimulation,
+  { job: { request, decimals }, plans, units }: PlannedSimulation,
 ): Promise<Result<SimulationSums>> => {
   const readSeries = createSeriesReader(dependencies.database)
   let sums = emptySums(request.candidates.length, request.isByLocation)
   for (let from = 0; from < units.length; from += maxConcurrent) {
     const some = units.slice(from, from + maxConcurrent)
-    const plan = { tenant: tenantOf({ caller }), request, decimals, at, signal, readSeries }
+    const plan = { tenant: tenantOf({ caller }), request, plans, decimals, at, signal, readSeries }
     const calculated = await Promise.all(
       some.map(unit => calculateUnit(dependencies, { ...plan, unit }, caller.accountId)),
     )

@@ -38,7 +38,10 @@ const newDay = (): string => new Date(Date.UTC(2026, 0, 1 + days++)).toISOString
 /** Members of a body that exclude each other: each of them selects the locations. */
 const selections = ['object_ids', 'customer_id', 'plan_id', 'all']
 
-/** Return a body without the other selections of locations, and with a charge if the id is in a charge. */
+/**
+ * Return a body without the other selections of locations, with a charge if the id is in a charge, and without tariffs
+ * if the id is a plan of a candidate.
+ */
 const bodyWithSelection = (example: object, path: readonly (string | number)[]): unknown => {
   const [first] = path
   const isSelection = selections.includes(String(first))
@@ -47,6 +50,7 @@ const bodyWithSelection = (example: object, path: readonly (string | number)[]):
   return {
     ...Object.fromEntries(kept),
     ...(path.includes('charges') ? { candidates: [{ name: 'Levy', charges }] } : {}),
+    ...(path[0] === 'candidates' && path.includes('plan_id') ? { candidates: [{ name: 'Plan' }] } : {}),
   }
 }
 
@@ -110,7 +114,8 @@ export const sendWith = (
 
 /** Return the status, headers and body of an answer without the ids and times of the request itself. */
 export const visibleText = ({ status, headers, text }: Reply): string => {
-  const shown = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name))
+  // The length follows the time: an instant of a whole second has no milliseconds.
+  const shown = [...headers].filter(([name]) => !['date', 'x-request-id', 'content-length'].includes(name))
   const body = text
     .replace(/"request_id":"[^"]*"/, '')
     .replace(/"time_created":"[^"]*"/, '')

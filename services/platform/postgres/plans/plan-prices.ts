@@ -120,14 +120,19 @@ export const writePlanCharges = async (
   return null
 }
 
-/** Refuse the versions of a plan if they are too large together. */
-export const refuseSize = async (transaction: TenantTransaction, planId: string): Promise<Result<never> | null> => {
+/** Return the length of the prices of a plan as JSON: of all tariffs and charges of its versions. */
+export const lengthOfPrices = async (transaction: TenantTransaction, planId: string): Promise<number> => {
   const stored = await readFirst(transaction.query)<{ length: number }>(sql`
     select ((select coalesce(sum(length(terms::text)), 0) from plan_tariffs
         where ${ownedBy(transaction)} and plan_id = ${planId})
       + (select coalesce(sum(length(terms::text) + coalesce(length(schedule::text), 0)), 0) from plan_charges
         where ${ownedBy(transaction)} and plan_id = ${planId}))::bigint as length`)
-  if ((stored?.length ?? 0) <= maxLength) return null
+  return stored?.length ?? 0
+}
+
+/** Refuse the versions of a plan if they are too large together. */
+export const refuseSize = async (transaction: TenantTransaction, planId: string): Promise<Result<never> | null> => {
+  if ((await lengthOfPrices(transaction, planId)) <= maxLength) return null
   const message = `The versions of a plan have at most ${maxLength / 1024 ** 2} MiB in all. Create another plan.`
   return refused('too_many_versions', message, 'tariffs')
 }

@@ -4,7 +4,7 @@ import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import type { OwnedObject } from '../../../domain/tenant.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
-import { hasRow, readFirst } from '../database.ts'
+import { hasRow, readFirst, readRows } from '../database.ts'
 import { isActive, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 import { type PlanPrices, readPlanPrices, refuseSize, writePlanCharges, writePlanTariffs } from './plan-prices.ts'
@@ -153,6 +153,15 @@ const readProgress = async (
   }
 }
 
+/** List the versions of plans without their prices, ascending by their first day. */
+export const versionsOfPlans = (
+  transaction: TenantTransaction,
+  planIds: readonly string[],
+): Promise<readonly StoredVersion[]> =>
+  readRows(transaction.query)(sql`
+    select ${versionColumns} from plan_versions where ${ownedBy(transaction)} and plan_id = any(${planIds})
+    order by start_day nulls first`)
+
 /** Add progress and versions to plans. */
 export const withVersions = async (
   transaction: TenantTransaction,
@@ -160,10 +169,7 @@ export const withVersions = async (
 ): Promise<readonly PlanWithVersions[]> => {
   const planIds = plans.map(({ id }) => id)
   const progressOf = await readProgress(transaction, planIds)
-  const { rows } = await transaction.query<StoredVersion>(sql`
-    select ${versionColumns} from plan_versions where ${ownedBy(transaction)} and plan_id = any(${planIds})
-    order by start_day nulls first`)
-  const versionsOf = Map.groupBy(rows, ({ planId }) => planId)
+  const versionsOf = Map.groupBy(await versionsOfPlans(transaction, planIds), ({ planId }) => planId)
   return plans.map(plan => ({ ...plan, ...progressOf(plan), versions: versionsOf.get(plan.id) ?? [] }))
 }
 
