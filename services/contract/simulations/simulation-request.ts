@@ -87,7 +87,7 @@ const candidateInput = fields({
 })
   .superRefine(({ tariffs, charges, plan_id: plan }, context) => {
     if (plan !== undefined && tariffs !== undefined && charges !== undefined)
-      refuseField(context, 'field_invalid', 'has no effect beside tariffs and charges; leave out one of them', [
+      refuseField(context, 'field_invalid', 'has no effect with tariffs and charges; leave one of them out', [
         'plan_id',
       ])
   })
@@ -186,7 +186,7 @@ function* readCandidate(wire: CandidateBody, path: string): Generator<void, Resu
 
 /**
  * Read a simulation, in steps, with its months. Refuses invalid tariffs and charges with their path, overlapping
- * tariffs of a candidate, and what `statementPeriods` refuses.
+ * tariffs of a candidate, and the days that `statementPeriods` refuses.
  */
 export function* readSimulation(
   body: SimulationBody,

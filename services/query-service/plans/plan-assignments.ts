@@ -43,8 +43,7 @@ import { type TenantTransaction, withTenant } from '../../platform/postgres/tran
 import { tenantOf } from '../change.ts'
 import { changeOrRehearse, type Impact } from '../change-or-rehearse.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { planEvents } from './plan-events.ts'
-import { noPlan } from './plans.ts'
+import { noPlan, planEvents } from './plans.ts'
 
 const noAssignment = refused('not_found', 'The plan has no assignment of this id')
 

@@ -29,8 +29,7 @@ import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { type Change, omitUndefined } from '../change.ts'
 import { changeOrRehearse, type Impact } from '../change-or-rehearse.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { planEvents } from './plan-events.ts'
-import { noPlan } from './plans.ts'
+import { noPlan, planEvents } from './plans.ts'
 
 const noVersion = refused('not_found', 'The plan has no version of this number')
 const sitesPerPage = 500

@@ -9,9 +9,11 @@ import {
   planUpdate,
 } from '../../contract/plans/plan.ts'
 import { readPlanPrices } from '../../contract/plans/plan-version.ts'
+import { locationEvent } from '../../contract/registry/location-view.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
+import type { EventDraft } from '../../platform/postgres/events/events.ts'
 import {
   createPlan,
   deletePlan,
@@ -19,15 +21,32 @@ import {
   lockPlan,
   renamePlan,
   retrievePlan,
+  type StoredPlan,
   withPrices,
+  withVersions,
 } from '../../platform/postgres/plans/plans.ts'
+import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
+import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { deletion } from '../change.ts'
 import { changeOrRehearse } from '../change-or-rehearse.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
-import { planEvents } from './plan-events.ts'
 
+/** Refusal of an unknown plan. */
 export const noPlan = refused('not_found', 'No plan has this id')
+
+/** Create the event of a changed plan, with its progress, and one event for each changed location. */
+export const planEvents = async (
+  transaction: TenantTransaction,
+  type: 'plan.create' | 'plan.update',
+  plan: StoredPlan,
+  locations: readonly StoredLocation[],
+  at: number,
+): Promise<readonly EventDraft[]> => {
+  const [shown] = await withVersions(transaction, [plan])
+  const own = shown === undefined ? [] : [{ type, objectId: plan.id, data: planSummaryToWire(shown) }]
+  return [...locations.map(location => locationEvent('location.update', location, at)), ...own]
+}
 
 const createBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(planCreate, request =>

@@ -14,7 +14,7 @@ export type CandidateAt = Pick<SimulatedCandidate, 'marketSourceId'> & {
 const chargesFrom = (terms: readonly ChargeTerms[]): readonly Charge[] =>
   terms.map((one, index): Charge => ({ ...one, id: `charges[${index}]`, planId: null }))
 
-/** Return the charges of a candidate on some days: its own ones, else those of its plan; null: the stored ones. */
+/** Return the charges of a candidate or its plan on some days; null: the candidate has the stored charges. */
 export const ownChargesOf = (
   { charges, planId }: Pick<SimulatedCandidate, 'charges' | 'planId'>,
   plans: SimulatedPlans,
@@ -24,10 +24,7 @@ export const ownChargesOf = (
   return charges ?? (plan === undefined ? null : chargesOfPlan(plan, range))
 }
 
-/**
- * Return the tariffs and charges of a candidate at a location: its own ones, else those of its plan, else the stored
- * ones.
- */
+/** Return the tariffs and charges of a candidate at a location. Members of the candidate replace those of its plan. */
 export const candidateAt = (
   { tariffs, charges, planId, marketSourceId }: SimulatedCandidate,
   { timeZone, charges: stored }: Pick<BillingTerms, 'timeZone' | 'charges'>,

@@ -86,7 +86,7 @@ const continueLocation = async (
   for (const unit of unitsOf(site, left, rowsOf)) {
     if ((await renewLease()) === null) throw new Error('Another process continues the simulation.')
     const plan = { tenant, unit, request, plans: plansById, decimals, signal, readSeries, at: dependencies.now() }
-    // Simulations have a share of the work thread of their own, beside the requests of the account.
+    // Simulations have a share of the work thread of their own, apart from the requests of the account.
     const bills = await calculateUnit(dependencies, plan, `${accountId} simulations`)
     if (!bills.ok) return bills
     const sums = addLocationBills(state.sums, { locationId, bills: bills.value })

@@ -159,7 +159,7 @@ describe('a plan as a candidate', () => {
       async () => ({ plan_id: await makeOne(client, '/plans', { name: 'US', currency_code: 'USD' }) }),
       'currency_mismatch',
     ],
-    ['a plan beside tariffs and charges', async () => ({ plan_id: plan, tariffs: [], charges: [] }), 'field_invalid'],
+    ['a plan with tariffs and charges', async () => ({ plan_id: plan, tariffs: [], charges: [] }), 'field_invalid'],
   ]
 
   it.each(refusals)('is refused for %s', async (_, member, code) => {
