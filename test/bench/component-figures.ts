@@ -5,6 +5,7 @@ import { priceFigures } from './prices.ts'
 import { pricingFigures } from './pricing.ts'
 import { recostFigures } from './recost.ts'
 import { planFigures } from './schedules.ts'
+import { simulationFigures } from './simulations.ts'
 import { startTimes } from './single.ts'
 
 const insertLines = async (): Promise<readonly FigureLine[]> => {
@@ -51,4 +52,11 @@ export const componentFigures: Measures = {
       lineOf('P9', `plan, ${name}`, ms, 'ms', name.startsWith('1000 ') ? '≤ 1,000' : '≤ 50'),
     ),
   P10: startLines,
+  P15: async () => {
+    const { ms, bareMs, longestMs } = await simulationFigures()
+    return [
+      ratioLine('P15', 'year × 50 candidates, bare loop', ms, bareMs, 'ms CPU', '≤ 2,500'),
+      lineOf('P15', 'longest time without a pause', longestMs, 'ms CPU', '≤ 100'),
+    ]
+  },
 }

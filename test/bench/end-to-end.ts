@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { tokenOf } from '../support/registry/accounts.ts'
 import { login } from '../support/system/client.ts'
 import type { BenchSystem, OpenBench } from './bench-system.ts'
+import { addCharges } from './bill-rows.ts'
 import { bodiesOf, createFleet, type Pricing } from './fleet.ts'
 import { forkLoad } from './fork-load.ts'
 import type { LoadPlan, LoadResult } from './load.ts'
@@ -15,6 +16,8 @@ export type FleetLoad = {
   readonly connections: number
   readonly isOpenLoop?: boolean
   readonly pricing?: Pricing
+  /** Charges of each location. */
+  readonly charges?: readonly object[]
 }
 
 export type EndToEnd = {
@@ -38,7 +41,9 @@ const newSecondsOf = ({ seconds }: FleetLoad): number => Math.min(5, seconds / 2
 
 /** Create a fleet and plan its load. */
 export const planOf = async (system: BenchSystem, load: FleetLoad, recordsPerBody: number): Promise<LoadPlan> => {
-  const fleet = await createFleet(await login(system.sandbox()), load.locations, load.locations * 2, load.pricing)
+  const client = await login(system.sandbox())
+  const fleet = await createFleet(client, load.locations, load.locations * 2, load.pricing)
+  await addCharges(client, fleet.locations, load.charges ?? [])
   const { hostname: host, port } = new URL(system.gatewayUrl())
   return {
     ...{

@@ -6,6 +6,7 @@ import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost
 import { tokenOf } from '../support/registry/accounts.ts'
 import { type Client, login } from '../support/system/client.ts'
 import type { OpenBench } from './bench-system.ts'
+import { addCharges } from './bill-rows.ts'
 import { bodiesOf, createFleet, type Fleet } from './fleet.ts'
 import { forkLoad } from './fork-load.ts'
 import { quantile } from './statistics.ts'
@@ -111,15 +112,19 @@ const measure = async (
   }
 }
 
-/** Measure reads in months of 1.2 million rows: alone, and during a load of `rate` records/s if it is not null. */
+/** Measure reads in months of 1.2 million rows: alone, and during a load of `rate` records/s if it is not null.
+ * `charges`: charges of each location. */
 export const readFigures = async (
   open: OpenBench,
   months: number,
   rate: number | null,
+  charges: readonly object[] = [],
 ): Promise<{ readonly alone: ReadFigures; readonly underLoad: ReadFigures | null }> => {
   await using system = await open()
   const account = system.sandbox().account_id
-  const fleet = await createFleet(await login(system.sandbox()), devices / 2, devices)
+  const owner = await login(system.sandbox())
+  const fleet = await createFleet(owner, devices / 2, devices)
+  await addCharges(owner, fleet.locations, charges)
   await system.fill(db => fill(db, account, fleet, months))
   const client = await login(system.sandbox())
   const alone = await measure(client, account, fleet, months, Number.POSITIVE_INFINITY)

@@ -12,8 +12,8 @@ import { untilQuiet } from './quiet-machine.ts'
 import { shapesTable } from './shapes/run-shapes.ts'
 import { systemFigures } from './system-figures.ts'
 
-const help = `npm run bench -- [--seconds N] [--only P1,P2,P3,P4,P5,P6,P7,P8,P9,P10,P11,P12,D5,I7]
-npm run bench -- --distributed [--brokers N] [--seconds N] [--locations N] [--only P1,P2,P6,P7,P11,P12,I7]
+const help = `npm run bench -- [--seconds N] [--only P1,P2,P3,P4,P5,P6,P7,P8,P9,P10,P11,P12,P13,P14,P15,P16,D5,I7]
+npm run bench -- --distributed [--brokers N] [--seconds N] [--locations N] [--only P1,P2,P6,P7,P11,P12,P13,P14,P16,I7]
 npm run bench -- --shapes [--seconds N] [--kills N] [--locations N] [--only NAME]
 
 Measures the performance promises, prints a table and writes bench.json. The limit of a figure comes from the same run.
@@ -28,6 +28,7 @@ P1 alternates with a plain pipeline of the same task (test/bench/limit), in thre
 --only         names of the figures to measure. With --shapes: the start of the names of the designs.
 --seconds N    length of each load in s (default 60, with --shapes 20).
 --locations N  locations of the fleet (default 2,000, with --shapes 1,000). Each location has two devices.
+--statements N locations of the batch of P14 (default 1,000). The promise has 10,000 locations.
 --kills N      kills of each part in --shapes (default 4).
 `
 
@@ -38,6 +39,7 @@ const argument = (name: string): string | undefined => {
 
 const isDistributed = process.argv.includes('--distributed')
 const locations = Number(argument('--locations') ?? 2_000)
+const statements = Number(argument('--statements') ?? 1_000)
 const kills = Number(argument('--kills') ?? 4)
 const isShapes = process.argv.includes('--shapes')
 const seconds = Number(argument('--seconds') ?? (isShapes ? 20 : 60))
@@ -82,7 +84,7 @@ else if (isShapes) {
   requireBroker()
   await using shared = await openSharedStores(Number(argument('--brokers') ?? 1))
   const parts = { open: openDistributedOn(shared), openLimit: openDistributedLimitOn(shared) }
-  await run(systemFigures({ name: 'distributed', ...parts, seconds, locations }), 'distributed')
+  await run(systemFigures({ name: 'distributed', ...parts, seconds, locations, statements }), 'distributed')
 } else {
   const whole = systemFigures({
     name: 'embedded',
@@ -90,6 +92,7 @@ else if (isShapes) {
     openLimit: openEmbeddedLimit,
     seconds,
     locations,
+    statements,
   })
   await run({ ...componentFigures, ...whole }, 'embedded')
 }

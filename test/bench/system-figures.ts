@@ -1,9 +1,11 @@
 import type { OpenBench } from './bench-system.ts'
+import { sixCharges } from './bill-rows.ts'
 import { type EndToEnd, endToEnd } from './end-to-end.ts'
 import { type FigureLine, lineOf, type Measures, ratioLine } from './figure-line.ts'
 import { limitRate, type OpenLimit } from './limit/limit.ts'
 import { type ReadFigures, readFigures } from './reads.ts'
 import { singleRecords } from './single.ts'
+import { batchFigures, statementFigures } from './statements.ts'
 import { medianOf, spreadOf } from './statistics.ts'
 import { webhookFigures } from './webhooks.ts'
 
@@ -15,6 +17,8 @@ export type Profile = {
   readonly seconds: number
   /** Locations of the fleet. Each has two devices. */
   readonly locations: number
+  /** Locations of the batch of statements. */
+  readonly statements: number
 }
 
 const loadOf = ({ locations }: Profile) => ({ rate: null, locations, connections: 8 })
@@ -22,6 +26,59 @@ const p1Goals = { embedded: '≥ 120,000 and ≥ 0.75 ×', distributed: '≥ 100
 const rounds = 3
 const readGoals = { day: '≤ 30', month: '≤ 60', session: '≤ 60', account: '≤ 600' }
 const kinds = Object.keys(readGoals) as readonly (keyof ReadFigures)[]
+
+const statementLines = async ({ open }: Profile): Promise<readonly FigureLine[]> => {
+  const { statementMs, engineMs } = await statementFigures(open)
+  return [ratioLine('P13', 'statement of a month over HTTP', statementMs, engineMs, 'ms', '≤ 50 and ≤ 3 × the engine')]
+}
+
+const batchLines = async ({ open, statements }: Profile): Promise<readonly FigureLine[]> => {
+  const { statementsPerSecond, enginePerSecond, cpuMs, memoryMb } = await batchFigures(open, statements)
+  return [
+    ratioLine('P14', 'batch of statements', statementsPerSecond, enginePerSecond, 'statements/s', '≥ 200'),
+    lineOf('P14', 'CPU for a statement of a batch', cpuMs, 'ms', ''),
+    lineOf('P14', 'memory above idle', memoryMb, 'MiB', '≤ 256'),
+  ]
+}
+
+const cpuOf = ({ cpuMicroseconds }: EndToEnd): number =>
+  Object.values(cpuMicroseconds).reduce((sum, micros) => sum + micros, 0)
+
+/** Compare records, lag and reads of locations with charges and without, in turns. */
+const chargedLines = async (profile: Profile): Promise<readonly FigureLine[]> => {
+  const { open, seconds } = profile
+  const load = { ...loadOf(profile), seconds: Math.min(seconds / rounds, 10) }
+  const charges = sixCharges.slice(0, 2)
+  const runs: { readonly without: EndToEnd; readonly charged: EndToEnd }[] = []
+  for (let round = 0; round < rounds; round += 1)
+    runs.push({ without: await endToEnd(open, load), charged: await endToEnd(open, { ...load, charges }) })
+  const medianOfRuns = (of: (run: EndToEnd) => number) => ({
+    without: medianOf(runs.map(run => of(run.without))),
+    charged: medianOf(runs.map(run => of(run.charged))),
+  })
+  const records = medianOfRuns(({ recordsPerSecond }) => recordsPerSecond)
+  const cpu = medianOfRuns(cpuOf)
+  const rate = records.without / 2
+  const lag = (await endToEnd(open, { ...load, rate })).lag.p99
+  const chargedLag = (await endToEnd(open, { ...load, rate, charges })).lag.p99
+  const without = await readFigures(open, 1, null)
+  const charged = await readFigures(open, 1, null, charges)
+  return [
+    ratioLine('P16', 'end to end, with charges', records.charged, records.without, 'records/s', '≥ 0.97 × without'),
+    ratioLine('P16', 'CPU, with charges', cpu.charged, cpu.without, 'µs/record', '≤ 1.03 × without'),
+    ratioLine('P16', 'visible lag, p99, with charges', chargedLag, lag, 's', 'as without'),
+    ...kinds.map(kind =>
+      ratioLine(
+        'P16',
+        `costs of a ${kind}, with charges`,
+        charged.alone[kind],
+        without.alone[kind],
+        'ms',
+        'as without',
+      ),
+    ),
+  ]
+}
 
 const maxOf = (runs: readonly EndToEnd[], of: (run: EndToEnd) => number): number => Math.max(...runs.map(of))
 
@@ -118,9 +175,6 @@ const readLines = async ({ open }: Profile): Promise<readonly FigureLine[]> => {
   ])
 }
 
-const cpuOf = ({ cpuMicroseconds }: EndToEnd): number =>
-  Object.values(cpuMicroseconds).reduce((sum, micros) => sum + micros, 0)
-
 /** Compare records with ten times the locations, and reads with ten times the rows. */
 const growthLines = async (profile: Profile): Promise<readonly FigureLine[]> => {
   const { name, open, seconds, locations } = profile
@@ -164,6 +218,9 @@ export const systemFigures = (profile: Profile): Measures => ({
   P2: () => lagLines(profile),
   I7: () => overloadLines(profile),
   P7: () => readLines(profile),
+  P13: () => statementLines(profile),
+  P14: () => batchLines(profile),
+  P16: () => chargedLines(profile),
   P6: () => singleLines(profile),
   P11: () => webhookLines(profile),
   P12: () => growthLines(profile),

@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
+import { pageBlocks, statementBlocks } from '../../services/platform/clickhouse/meter-cost/statement-rows.ts'
+import { doneBatch, startBatch } from '../support/statements/statement-batch.ts'
+import { login } from '../support/system/client.ts'
+import type { BenchSystem, OpenBench } from './bench-system.ts'
+import { addCharges, type BillRows, insertBillRows, sixCharges } from './bill-rows.ts'
+import { createFleet } from './fleet.ts'
+import { sumOf } from './samples.ts'
+import { medianOf } from './statistics.ts'
+
+/**
+ * Times in ms of the statement of a month of 2,976 records with six charges over HTTP, and of the engine for its rows.
+ * Promise P13.
+ */
+export type StatementFigures = { readonly statementMs: number; readonly engineMs: number }
+
+/**
+ * Statements per second of a batch over months of 744 records, and locations per second whose rows the engine returns.
+ * `cpuMs`: CPU time of all processes for each statement. `memoryMb`: rise of the memory. Promise P14.
+ */
+export type BatchFigures = {
+  readonly statementsPerSecond: number
+  readonly enginePerSecond: number
+  readonly cpuMs: number
+  readonly memoryMb: number
+}
+
+const start = Date.UTC(2025, 0, 1)
+const end = Date.UTC(2025, 1, 1)
+const month = { start_date: '2025-01-01', end_date: '2025-02-01' }
+const rounds = 30
+
+const monthOf = (accountId: string, locations: readonly string[], count: number): BillRows => ({
+  ...{ accountId, locations, start, count },
+  lengthMs: (end - start) / count,
+})
+
+const medianMs = async (work: () => Promise<unknown>): Promise<number> => {
+  const durations: number[] = []
+  for (let round = -10; round < rounds; round += 1) {
+    const startedAt = performance.now()
+    await work()
+    if (round >= 0) durations.push(performance.now() - startedAt)
+  }
+  return medianOf(durations)
+}
+
+/** Measure the statement of a month of quarter hours with six charges, of which two are for demand. Promise P13. */
+export const statementFigures = async (open: OpenBench): Promise<StatementFigures> => {
+  await using system = await open()
+  const accountId = system.sandbox().account_id
+  const first = await login(system.sandbox())
+  const { locations } = await createFleet(first, 1, 0)
+  const [location = ''] = locations
+  await addCharges(first, locations, sixCharges)
+  let engineMs = 0
+  await system.fill(async db => {
+    await insertBillRows(db, monthOf(accountId, locations, 2_976))
+    const interval = { tenant: { accountId, liveMode: false }, locationId: location, from: start, to: end }
+    engineMs = await medianMs(() => Array.fromAsync(statementBlocks(db, interval, null, 400_000)))
+  })
+  const client = await login(system.sandbox())
+  const statementMs = await medianMs(() => client.ask('POST', `/statements/${location}`, month))
+  return { statementMs, engineMs }
+}
+
+const locationsPerPage = 80
+
+/** Return the locations per second whose rows the engine returns, some pages of locations one after the other. */
+const engineRate = async (db: ClickHouse, accountId: string, locations: readonly string[]): Promise<number> => {
+  const startedAt = performance.now()
+  for (let at = 0; at < locations.length; at += locationsPerPage) {
+    const locationIds = locations.slice(at, at + locationsPerPage)
+    const page = { tenant: { accountId, liveMode: false }, locationIds, from: start, to: end }
+    await Array.fromAsync(pageBlocks(db, page))
+  }
+  return (locations.length * 1000) / (performance.now() - startedAt)
+}
+
+const memoryOf = async (system: BenchSystem): Promise<number> =>
+  sumOf(await system.samples(), 'wattledger_process_resident_memory_bytes')
+
+/** Return the highest memory in bytes while some work runs. */
+const peakDuring = async (system: BenchSystem, work: Promise<unknown>): Promise<number> => {
+  let isOver = false
+  const ended = work.finally(() => {
+    isOver = true
+  })
+  let peak = 0
+  while (!isOver) {
+    peak = Math.max(peak, await memoryOf(system))
+    await Promise.race([sleep(200), ended])
+  }
+  await ended
+  return peak
+}
+
+const cpuSecondsOf = async (system: BenchSystem): Promise<number> =>
+  Object.values(await system.cpuSeconds()).reduce((sum, seconds) => sum + seconds, 0)
+
+const charges = sixCharges.slice(0, 2)
+
+/** Measure a batch of statements over locations of 744 records each, with two charges. Promise P14. */
+export const batchFigures = async (open: OpenBench, locationCount: number): Promise<BatchFigures> => {
+  await using system = await open()
+  const accountId = system.sandbox().account_id
+  const first = await login(system.sandbox())
+  const { locations } = await createFleet(first, locationCount + 1, 0)
+  await addCharges(first, locations, charges)
+  const [warmUp = '', ...others] = locations
+  let enginePerSecond = 0
+  await system.fill(async db => {
+    await insertBillRows(db, monthOf(accountId, locations, 744))
+    enginePerSecond = await engineRate(db, accountId, others.toSorted())
+  })
+  const client = await login(system.sandbox())
+  await client.ask('POST', `/statements/${warmUp}`, month)
+  const [idle, cpuBefore] = [await memoryOf(system), await cpuSecondsOf(system)]
+  const startedAt = performance.now()
+  const { id } = await startBatch(client, { object_ids: others, ...month })
+  const peak = await peakDuring(system, doneBatch(client, id))
+  const seconds = (performance.now() - startedAt) / 1000
+  const cpuMs = (((await cpuSecondsOf(system)) - cpuBefore) * 1000) / locationCount
+  return {
+    ...{ statementsPerSecond: locationCount / seconds, enginePerSecond, cpuMs },
+    memoryMb: (peak - idle) / 2 ** 20,
+  }
+}
