@@ -76,7 +76,7 @@ const storedBlocks = async (): Promise<readonly Uint8Array[]> => {
     await applySchemas(db, schemaFiles())
     await insertBillRows(db, { accountId, locations: [locationId], start, lengthMs: quarterMs, count: slots })
     const interval = { tenant: { accountId, liveMode: false }, locationId, from: start, to: start + 365 * dayMs }
-    return await Array.fromAsync(statementBlocks(db, interval, null, slots))
+    return await Array.fromAsync(statementBlocks(db, { interval, sessions: null, earlier: null }, slots))
   } finally {
     await db.close()
     removeAfterRun(folder)

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
 import { pageBlocks, statementBlocks } from '../../services/platform/clickhouse/meter-cost/statement-rows.ts'
-import { doneBatch, startBatch } from '../support/statements/statement-batch.ts'
-import { login } from '../support/system/client.ts'
+import { readBatch, startBatch } from '../support/statements/statement-batch.ts'
+import { type Client, login } from '../support/system/client.ts'
 import type { BenchSystem, OpenBench } from './bench-system.ts'
 import { addCharges, type BillRows, insertBillRows, sixCharges } from './bill-rows.ts'
 import { createFleet } from './fleet.ts'
@@ -58,7 +58,8 @@ export const statementFigures = async (open: OpenBench): Promise<StatementFigure
   await system.fill(async db => {
     await insertBillRows(db, monthOf(accountId, locations, 2_976))
     const interval = { tenant: { accountId, liveMode: false }, locationId: location, from: start, to: end }
-    engineMs = await medianMs(() => Array.fromAsync(statementBlocks(db, interval, null, 400_000)))
+    const rows = { interval, sessions: null, earlier: null }
+    engineMs = await medianMs(() => Array.fromAsync(statementBlocks(db, rows, 400_000)))
   })
   const client = await login(system.sandbox())
   const statementMs = await medianMs(() => client.ask('POST', `/statements/${location}`, month))
@@ -81,19 +82,14 @@ const engineRate = async (db: ClickHouse, accountId: string, locations: readonly
 const memoryOf = async (system: BenchSystem): Promise<number> =>
   sumOf(await system.samples(), 'wattledger_process_resident_memory_bytes')
 
-/** Return the highest memory in bytes while some work runs. */
-const peakDuring = async (system: BenchSystem, work: Promise<unknown>): Promise<number> => {
-  let isOver = false
-  const ended = work.finally(() => {
-    isOver = true
-  })
-  let peak = 0
-  while (!isOver) {
+/** Wait until a batch is done. Returns the highest memory in bytes. Few requests, because they take CPU time. */
+const peakUntilDone = async (system: BenchSystem, client: Client, batchId: string): Promise<number> => {
+  for (let peak = 0; ; await sleep(200)) {
     peak = Math.max(peak, await memoryOf(system))
-    await Promise.race([sleep(200), ended])
+    const { status, failed_count: failed } = await readBatch(client, batchId)
+    if (failed > 0) throw new Error(`${failed} statements of the batch failed.`)
+    if (status !== 'RUNNING') return peak
   }
-  await ended
-  return peak
 }
 
 const cpuSecondsOf = async (system: BenchSystem): Promise<number> =>
@@ -119,7 +115,7 @@ export const batchFigures = async (open: OpenBench, locationCount: number): Prom
   const [idle, cpuBefore] = [await memoryOf(system), await cpuSecondsOf(system)]
   const startedAt = performance.now()
   const { id } = await startBatch(client, { object_ids: others, ...month })
-  const peak = await peakDuring(system, doneBatch(client, id))
+  const peak = await peakUntilDone(system, client, id)
   const seconds = (performance.now() - startedAt) / 1000
   const cpuMs = (((await cpuSecondsOf(system)) - cpuBefore) * 1000) / locationCount
   return {

@@ -4,11 +4,10 @@ import type { Charge, DemandCharge } from '../../domain/charge/charge.ts'
 import { daysOfMonth, monthOfDay } from '../../domain/charge/charge-days.ts'
 import { localDayNumber, startOfDayNumber } from '../../domain/civil-time.ts'
 import type { Interval } from '../../domain/interval.ts'
-import { firstDayRead } from '../../domain/statement/demand-line.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import { maxRecords } from '../statements/gather-records.ts'
-import { loadBillingTerms, type StatementStores } from '../statements/gather-statement.ts'
+import { loadBillingTerms, readsOf, type StatementStores } from '../statements/gather-statement.ts'
 import type { DemandInput } from '../work-thread/amount-work.ts'
 
 /** Stores that the charges of a plan are read from. */
@@ -48,7 +47,7 @@ export const withDemand = async <T>(
   const recordsRequest = {
     ...{ tenant, locationId, hasSessions: false, includeDevices: 'auto' as const, signal: request.signal },
     span: { start: startOfDayNumber(zone, startDay), end: startOfDayNumber(zone, endDay) },
-    readFrom: startOfDayNumber(zone, firstDayRead(charges, startDay)),
+    ...readsOf({ timeZone: zone, charges }, startOfDayNumber(zone, startDay), { startDay }),
   }
   return records.withRecords(recordsRequest, ({ bytes, priceInterval: _, ...stored }) =>
     use({ charges, calendar: terms.calendar, records: stored, maxRecords }, bytes),

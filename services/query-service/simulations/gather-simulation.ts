@@ -1,10 +1,8 @@
 import type { CandidateTariff, SimulationRequest } from '../../contract/simulations/simulation-request.ts'
-import { startOfDayNumber } from '../../domain/civil-time.ts'
 import { provisionalSeries } from '../../domain/forecast/provisional-series.ts'
 import { hourMs, type Interval } from '../../domain/interval.ts'
 import { copyPricing } from '../../domain/price/pricing-copy.ts'
 import { countedFrom } from '../../domain/simulation/simulate-location.ts'
-import { firstDayRead } from '../../domain/statement/demand-line.ts'
 import type { BilledTariff } from '../../domain/statement/energy-sums.ts'
 import { hasTiers } from '../../domain/tariff/snapshot.ts'
 import { defaultTariffComponents, type MarketSeries, type Tariff } from '../../domain/tariff/tariff.ts'
@@ -15,7 +13,7 @@ import type { Database } from '../../platform/postgres/database.ts'
 import { loadLocationPricing, loadSourcePrices } from '../../platform/postgres/pricing/pricing-input.ts'
 import type { Tenant } from '../../platform/postgres/transaction.ts'
 import { maxRecords } from '../statements/gather-records.ts'
-import { loadPrices, type StatementStores, spanOf, tariffsIn } from '../statements/gather-statement.ts'
+import { loadPrices, readsOf, type StatementStores, spanOf, tariffsIn } from '../statements/gather-statement.ts'
 import type { CandidateSources, SimulationInput } from '../work-thread/simulation-work.ts'
 import { type CandidateAt, candidateAt } from './candidate-at.ts'
 import type { SimulatedPlans } from './load-plans.ts'
@@ -139,16 +137,16 @@ export const withSimulationInput = async <T>(
   const priced: readonly Tariff[] = [...candidates.flatMap(({ tariffs }) => tariffs ?? []), ...stored]
   const counted = await readCountedFrom(stores, tenant, unit, span, priced)
   const allCharges = [...charges, ...candidates.flatMap(one => one.charges)]
-  const readFrom = Math.min(counted ?? span.start, startOfDayNumber(timeZone, firstDayRead(allCharges, range.startDay)))
+  const reads = readsOf({ timeZone, charges: allCharges }, Math.min(counted ?? span.start, span.start), range)
   const recordsRequest = {
-    ...{ tenant, locationId: location.id, span, signal, readFrom, includeDevices: 'auto' as const },
+    ...{ tenant, locationId: location.id, span, signal, ...reads, includeDevices: 'auto' as const },
     hasSessions: allCharges.some(({ kind }) => kind === 'SESSION'),
   }
   return stores.records.withRecords(recordsRequest, async ({ bytes, ...records }) => {
     const { priceInterval } = records
     const snapshot = await loadPrices(stores, tenant, location.id, priceInterval)
     const tariffs = tariffsIn(snapshot, span)
-    const priced = { start: Math.min(priceInterval.start, readFrom), end: priceInterval.end }
+    const priced = { start: Math.min(priceInterval.start, reads.readFrom), end: priceInterval.end }
     const sources = await sourcesOf(site, candidates, withComponents(stored, tariffs), id => readSeries(id, priced))
     const input: SimulationInput = {
       ...{ records, maxRecords, tariffs, charges, calendar, periods, ...sources, countedFrom: counted },

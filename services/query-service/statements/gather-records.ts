@@ -1,6 +1,7 @@
 import type { Interval } from '../../domain/interval.ts'
 import { dayMs } from '../../domain/interval.ts'
 import type { EnergyFlowDirection } from '../../domain/record/record.ts'
+import type { EarlierRecords } from '../../domain/statement/earlier-records.ts'
 import type { RowFlow } from '../../domain/statement/energy-sums.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import type { Tenant } from '../../domain/tenant.ts'
@@ -18,14 +19,15 @@ import { Failure } from '../../platform/failure.ts'
 import type { StoredRecords } from '../work-thread/statement-records.ts'
 
 /**
- * Records to read: those of a location in `span`, and from `readFrom` on those before it. `hasSessions`: also all
- * records of each session with a record in the span, or with its end at the start of the span.
+ * Records to read: those of a location in `span`, those before it from `readFrom` on, and earlier ones. `hasSessions`:
+ * also all records of each session with a record in the span, or with its end at the start of the span.
  */
 export type RecordsRequest = {
   readonly tenant: Tenant
   readonly locationId: string
   readonly span: Interval
   readonly readFrom: number
+  readonly earlier: EarlierRecords | null
   readonly hasSessions: boolean
   readonly includeDevices: 'auto' | boolean
   readonly signal: AbortSignal
@@ -111,7 +113,7 @@ const readRecords = async (
   request: RecordsRequest,
   maxBytes: number,
 ): Promise<GatheredRecords | null> => {
-  const { tenant, locationId, span, readFrom, hasSessions } = request
+  const { tenant, locationId, span, readFrom, hasSessions, earlier } = request
   const within = { from: span.start, to: span.end }
   const interval = { tenant, locationId, from: readFrom, to: span.end }
   const readFacts = async () => {
@@ -121,7 +123,7 @@ const readRecords = async (
   const readRows = async () => {
     const bounds = hasSessions ? await readSessionBounds(db, { ...interval, ...within }) : null
     const sessions = bounds === null ? null : { within, bounds }
-    return readBlocks(statementBlocks(db, interval, sessions, maxRecords + 1), maxBytes)
+    return readBlocks(statementBlocks(db, { interval, sessions, earlier }, maxRecords + 1), maxBytes)
   }
   const [{ longRows, includesDevices }, blocks] = await Promise.all([readFacts(), readRows()])
   if (blocks === null) return null

@@ -7,6 +7,7 @@ import { hourMs, type Interval, overlaps } from '../../domain/interval.ts'
 import { copyPricing } from '../../domain/price/pricing-copy.ts'
 import type { FinalStatement } from '../../domain/statement/adjustments.ts'
 import { firstDayRead } from '../../domain/statement/demand-line.ts'
+import { earlierRecords } from '../../domain/statement/earlier-records.ts'
 import type { BilledTariff } from '../../domain/statement/energy-sums.ts'
 import type { PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import { defaultTariffComponents, type TariffDirection, tariffTypes } from '../../domain/tariff/tariff.ts'
@@ -19,7 +20,7 @@ import { type CostedLocation, costedLocations } from '../../platform/postgres/pr
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { PricingCache } from '../../platform/pricing-cache/pricing-cache.ts'
 import type { StatementSources } from '../work-thread/statement-work.ts'
-import { maxRecords, type RecordReader } from './gather-records.ts'
+import { maxRecords, type RecordReader, type RecordsRequest } from './gather-records.ts'
 
 /** Stores that a statement is calculated from. */
 export type StatementStores = {
@@ -120,6 +121,16 @@ export const spanOf = (zone: TimeZone, { startDay, endDay }: DayRange): Interval
 export const readFromOf = ({ timeZone, charges }: BillingTerms, { startDay }: DayRange): number =>
   startOfDayNumber(timeZone, firstDayRead(charges, startDay))
 
+/** Return the records before a span that the charges of a statement read. All records from `readFrom` on are read. */
+export const readsOf = (
+  { timeZone, charges }: Pick<BillingTerms, 'timeZone' | 'charges'>,
+  readFrom: number,
+  { startDay }: Pick<DayRange, 'startDay'>,
+): Pick<RecordsRequest, 'readFrom' | 'earlier'> => ({
+  readFrom,
+  earlier: earlierRecords(timeZone, charges, startDay, readFrom),
+})
+
 /** Return whether the charges of a statement read whole sessions. */
 export const readsSessions = ({ charges }: BillingTerms): boolean => charges.some(({ kind }) => kind === 'SESSION')
 
@@ -157,7 +168,7 @@ export const withSources = <T>(
   const { location, timeZone } = terms
   const recordsRequest = {
     ...{ tenant, locationId: location.id, span: spanOf(timeZone, request), signal },
-    readFrom: readFromOf(terms, request),
+    ...readsOf(terms, spanOf(timeZone, request).start, request),
     hasSessions: readsSessions(terms),
     includeDevices: request.includeDevices,
   }

@@ -2,6 +2,7 @@ import type { Interval } from '../../../domain/interval.ts'
 import type { Energy, Money } from '../../../domain/quantity.ts'
 import type { PricedPiece } from '../../../domain/statement/billed-row.ts'
 import type { RecordToPrice } from '../../../domain/statement/counts-at-starts.ts'
+import type { EarlierRecords } from '../../../domain/statement/earlier-records.ts'
 import { coveredParts } from '../../../domain/statement/metered-energy.ts'
 import type { ClickHouse } from '../clickhouse.ts'
 import {
@@ -15,6 +16,7 @@ import {
 } from '../encoding/fast-path/native-block.ts'
 import { optionalText, uint32 } from '../encoding/fast-path/native-types.ts'
 import { idLiteral, instantLiteral } from '../encoding/literals.ts'
+import { addingSettings, isCounted, selectAddedUp } from './earlier-rows.ts'
 import type { FlowDirections } from './location-flows.ts'
 import {
   filterIs,
@@ -214,28 +216,42 @@ export const readLocationFacts = async (
 /** Rows of sessions to read: those of the sessions of `within` that start in `bounds`. */
 export type SessionRows = { readonly within: QueryInterval; readonly bounds: QueryInterval }
 
+/** Rows of a statement: those that overlap the interval, of sessions, and earlier ones that charges count. */
+export type StatementRows = {
+  readonly interval: LocationInterval
+  readonly sessions: SessionRows | null
+  readonly earlier: EarlierRecords | null
+}
+
+const sessionRowsAre = (interval: LocationInterval, { within, bounds }: SessionRows): string =>
+  `(${filterIs({ locationIds: [interval.locationId] })} AND start_time >= ${instantLiteral(bounds.from)}
+    AND start_time < ${instantLiteral(bounds.to)} AND energy_flow_direction = 'INBOUND'
+    AND session_reference_id IN (${sessionsWithin({ ...interval, ...within })}))`
+
 /**
- * Read the rows of a location that overlap an interval, and those of sessions, as blocks for `decodeStatementRows`. One
- * statement reads them, so they show one state. Ordered by start, end and record id. At most `maxRows` rows.
+ * Read rows of a location as blocks for `decodeStatementRows`. One statement reads them, so they show one state. Ordered
+ * by start, end and record id. Earlier records that lie within one cell are added up, as one row without a price. At
+ * most `maxRows` rows.
  */
 export const statementBlocks = (
   db: ClickHouse,
-  interval: LocationInterval,
-  sessions: SessionRows | null,
+  { interval, sessions, earlier }: StatementRows,
   maxRows: number,
 ): AsyncIterable<Buffer> => {
-  const { tenant, locationId } = interval
-  const isOfSession =
-    sessions === null
-      ? ''
-      : ` OR (${filterIs({ locationIds: [locationId] })} AND start_time >= ${instantLiteral(sessions.bounds.from)}
-        AND start_time < ${instantLiteral(sessions.bounds.to)} AND energy_flow_direction = 'INBOUND'
-        AND session_reference_id IN (${sessionsWithin({ ...interval, ...sessions.within })}))`
-  return db.stream(
-    `SELECT ${columnNames} ${meterCost(tenant, `((${isWithin(interval)})${isOfSession})`)}
-    ORDER BY start_time, end_time, record_id LIMIT ${maxRows} ${rowSettings}`,
-    tenant,
-  )
+  const { tenant } = interval
+  const isOfSession = sessions === null ? '' : sessionRowsAre(interval, sessions)
+  const conditions = [`(${isWithin(interval)})`]
+  if (isOfSession !== '') conditions.push(isOfSession)
+  if (earlier !== null)
+    conditions.push(`(${isWithin({ ...interval, from: earlier.from, to: earlier.to })} AND ${isCounted(earlier)})`)
+  const rows = meterCost(tenant, `(${conditions.join(' OR ')})`)
+  const cellMs = earlier?.cellMs ?? null
+  if (earlier === null || cellMs === null) {
+    const order = `ORDER BY start_time, end_time, record_id LIMIT ${maxRows}`
+    return db.stream(`SELECT ${columnNames} ${rows} ${order} ${rowSettings}`, tenant)
+  }
+  const select = selectAddedUp(Object.keys(columnTypes), rows, { ...earlier, cellMs }, isOfSession, maxRows)
+  return db.stream(`${select} ${rowSettings}, ${addingSettings(maxRows)}`, tenant)
 }
 
 /** Locations of a tenant that are read together, and the interval of their rows. */
