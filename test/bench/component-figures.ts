@@ -1,3 +1,4 @@
+import { simulationFigures } from './bills/simulations.ts'
 import { type FigureLine, lineOf, type Measures, ratioLine } from './figure-line.ts'
 import { measureGateway } from './gateway.ts'
 import { insertRates } from './insert.ts'
@@ -5,7 +6,6 @@ import { priceFigures } from './prices.ts'
 import { pricingFigures } from './pricing.ts'
 import { recostFigures } from './recost.ts'
 import { planFigures } from './schedules.ts'
-import { simulationFigures } from './simulations.ts'
 import { startTimes } from './single.ts'
 
 const insertLines = async (): Promise<readonly FigureLine[]> => {

@@ -6,7 +6,7 @@ import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost
 import { tokenOf } from '../support/registry/accounts.ts'
 import { type Client, login } from '../support/system/client.ts'
 import type { OpenBench } from './bench-system.ts'
-import { addCharges } from './bill-rows.ts'
+import { addCharges } from './bills/bill-rows.ts'
 import { bodiesOf, createFleet, type Fleet } from './fleet.ts'
 import { forkLoad } from './fork-load.ts'
 import { quantile } from './statistics.ts'

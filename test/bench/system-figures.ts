@@ -1,11 +1,11 @@
 import type { OpenBench } from './bench-system.ts'
-import { sixCharges } from './bill-rows.ts'
+import { sixCharges } from './bills/bill-rows.ts'
+import { batchFigures, statementFigures } from './bills/statements.ts'
 import { type EndToEnd, endToEnd } from './end-to-end.ts'
 import { type FigureLine, lineOf, type Measures, ratioLine } from './figure-line.ts'
 import { limitRate, type OpenLimit } from './limit/limit.ts'
 import { type ReadFigures, readFigures } from './reads.ts'
 import { singleRecords } from './single.ts'
-import { batchFigures, statementFigures } from './statements.ts'
 import { medianOf, spreadOf } from './statistics.ts'
 import { webhookFigures } from './webhooks.ts'
 

@@ -1,9 +1,9 @@
-import { noTexts } from '../../services/domain/record/record.ts'
-import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
-import { meterCostBlock } from '../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
-import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
-import type { Client } from '../support/system/client.ts'
-import { inParallel } from '../support/system/in-parallel.ts'
+import { noTexts } from '../../../services/domain/record/record.ts'
+import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
+import { meterCostBlock } from '../../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
+import type { MeterCostRow } from '../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
+import type { Client } from '../../support/system/client.ts'
+import { inParallel } from '../../support/system/in-parallel.ts'
 
 /** Rows of each location of an account: `count` records of `lengthMs` one after the other, from `start` (ms) on. */
 export type BillRows = {

@@ -1,26 +1,26 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { readShape } from '../../services/contract/read-shape.ts'
-import { readSimulation, simulationBody } from '../../services/contract/simulations/simulation-request.ts'
-import { dayMs } from '../../services/domain/interval.ts'
-import { copyPricing } from '../../services/domain/price/pricing-copy.ts'
-import { runToEnd } from '../../services/domain/run-to-end.ts'
-import { createPricingPool } from '../../services/domain/tariff/pricing-pool.ts'
-import { compileSnapshot } from '../../services/domain/tariff/snapshot.ts'
-import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
-import { statementBlocks } from '../../services/platform/clickhouse/meter-cost/statement-rows.ts'
-import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
+import { readShape } from '../../../services/contract/read-shape.ts'
+import { readSimulation, simulationBody } from '../../../services/contract/simulations/simulation-request.ts'
+import { dayMs } from '../../../services/domain/interval.ts'
+import { copyPricing } from '../../../services/domain/price/pricing-copy.ts'
+import { runToEnd } from '../../../services/domain/run-to-end.ts'
+import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
+import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
+import { openChdb } from '../../../services/platform/clickhouse/chdb.ts'
+import { statementBlocks } from '../../../services/platform/clickhouse/meter-cost/statement-rows.ts'
+import { applySchemas, schemaFiles } from '../../../services/platform/clickhouse/schemas.ts'
 import {
   type SimulationHead,
   type SimulationInput,
   simulationWork,
-} from '../../services/query-service/work-thread/simulation-work.ts'
-import { acceptedValue } from '../support/accepted-value.ts'
-import { zoneOf } from '../support/oracle/zone.ts'
-import { dataFolder } from '../support/system/running-system.ts'
+} from '../../../services/query-service/work-thread/simulation-work.ts'
+import { acceptedValue } from '../../support/accepted-value.ts'
+import { zoneOf } from '../../support/oracle/zone.ts'
+import { dataFolder } from '../../support/system/running-system.ts'
+import { removeAfterRun } from '../data-folders.ts'
+import { medianOf } from '../statistics.ts'
 import { insertBillRows, sixCharges } from './bill-rows.ts'
-import { removeAfterRun } from './data-folders.ts'
-import { medianOf } from './statistics.ts'
 
 /**
  * CPU time in ms of a simulation over a year of quarter hours, its longest time without a pause, and the CPU time of a

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
-import { pageBlocks, statementBlocks } from '../../services/platform/clickhouse/meter-cost/statement-rows.ts'
-import { readBatch, startBatch } from '../support/statements/statement-batch.ts'
-import { type Client, login } from '../support/system/client.ts'
-import type { BenchSystem, OpenBench } from './bench-system.ts'
+import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
+import { pageBlocks, statementBlocks } from '../../../services/platform/clickhouse/meter-cost/statement-rows.ts'
+import { readBatch, startBatch } from '../../support/statements/statement-batch.ts'
+import { type Client, login } from '../../support/system/client.ts'
+import type { BenchSystem, OpenBench } from '../bench-system.ts'
+import { createFleet } from '../fleet.ts'
+import { sumOf } from '../samples.ts'
+import { medianOf } from '../statistics.ts'
 import { addCharges, type BillRows, insertBillRows, sixCharges } from './bill-rows.ts'
-import { createFleet } from './fleet.ts'
-import { sumOf } from './samples.ts'
-import { medianOf } from './statistics.ts'
 
 /**
  * Times in ms of the statement of a month of 2,976 records with six charges over HTTP, and of the engine for its rows.
