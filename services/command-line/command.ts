@@ -21,10 +21,20 @@ export type CommandInput = {
   readonly at: number
   /** Write a line of progress to the terminal; with `--json` it writes nothing. */
   readonly onProgress: (line: string) => void
+  /** Standard error for progress that is written again and again; each text includes its line ends. */
+  readonly status: { readonly write: (text: string) => void; readonly isTerminal: boolean }
 }
 
-/** Result of a command: text for users, JSON for scripts, and false in `ok` if the exit code must be 1. */
-export type CommandOutcome = { readonly text: string; readonly json: unknown; readonly ok: boolean }
+/**
+ * Result of a command: text for users, JSON for scripts, and false in `ok` if the exit code must be 1.
+ * `exitCode` replaces the exit code of `ok`.
+ */
+export type CommandOutcome = {
+  readonly text: string
+  readonly json: unknown
+  readonly ok: boolean
+  readonly exitCode?: number
+}
 
 export type Command = {
   /** Arguments that select the command, such as `account create`. */

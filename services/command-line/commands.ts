@@ -5,6 +5,7 @@ import { deadLetterCommands } from './commands/dead-letter-commands.ts'
 import { doctorCommand } from './commands/doctor-command.ts'
 import { eraseCommand } from './commands/erase-command.ts'
 import { forecastCommands } from './commands/forecast-commands.ts'
+import { importCommands } from './commands/import-commands.ts'
 import { keyCommands } from './commands/key-commands.ts'
 import { marketCommands } from './commands/market-commands.ts'
 import { migrateCommand } from './commands/migrate-command.ts'
@@ -31,6 +32,10 @@ const group = (name: string, summary: string, commands: readonly Command[]): Com
 
 /** All commands by subject, in the order of the help. */
 export const commandSubjects: readonly { readonly subject: string; readonly groups: readonly CommandGroup[] }[] = [
+  {
+    subject: 'Files',
+    groups: [group('import', 'Import readings, locations and devices from files.', importCommands)],
+  },
   {
     subject: 'Costs',
     groups: [

@@ -51,7 +51,7 @@ const programHelp = (): string => {
     columns(rows),
     '',
     'Settings are those of the service; WATTLEDGER_DATA_DIR is the data folder.',
-    'Exit codes: 0 success, 1 failure, 2 usage error.',
+    'Exit codes: 0 success, 1 failure, 2 usage error. import: 3 some rows refused, 130 interrupted.',
     '',
   ].join('\n')
 }
@@ -68,7 +68,12 @@ const groupHelp = (commandsOfGroup: readonly Command[]): string =>
   ].join('\n')
 
 /** Standard output and standard error; each text includes its line ends. */
-type Terminal = { readonly out: (text: string) => void; readonly err: (text: string) => void }
+type Terminal = {
+  readonly out: (text: string) => void
+  readonly err: (text: string) => void
+  /** True if a person reads standard error. */
+  readonly isTerminal?: boolean
+}
 
 /** List the commands of a group, such as `account`. */
 const commandGroup = (args: readonly string[]): readonly Command[] =>
@@ -103,7 +108,7 @@ export const runCommandLine = async (
     const { command, remainingArgs } = findCommand(commands, args)
     calledCommand = command
     const outcome = await runCommand(command, remainingArgs, variables, terminal)
-    return outcome.ok ? 0 : 1
+    return outcome.exitCode ?? (outcome.ok ? 0 : 1)
   } catch (error) {
     return reportError(error, calledCommand, terminal)
   }
@@ -113,7 +118,7 @@ const runCommand = async (
   command: Command,
   remainingArgs: readonly string[],
   variables: Readonly<Record<string, string | undefined>>,
-  { out }: Terminal,
+  { out, err, isTerminal = false }: Terminal,
 ): Promise<CommandOutcome> => {
   const { operands, options, isJson, isHelp } = parseArguments(command, remainingArgs)
   if (isHelp) {
@@ -121,7 +126,8 @@ const runCommand = async (
     return { text: '', json: null, ok: true }
   }
   const onProgress = isJson ? () => undefined : (line: string) => out(`${line}\n`)
-  const outcome = await command.run({ operands, options, variables, at: currentInstant(), onProgress })
+  const status = { write: err, isTerminal }
+  const outcome = await command.run({ operands, options, variables, at: currentInstant(), onProgress, status })
   if (isJson) out(`${JSON.stringify(outcome.json, null, 2)}\n`)
   else if (outcome.text !== '') out(`${outcome.text}\n`)
   return outcome

@@ -14,15 +14,19 @@ export class CallError extends Error {
 }
 
 export type ServiceClient = {
-  /** Call the API and return any response. Throws `CallError` after 30 s without an answer. */
-  readonly call: <T>(method: string, path: string, body?: unknown) => Promise<Answer<T>>
+  /**
+   * Call the API and return any response. A body that is no text is sent as JSON, a text with its media type.
+   * Throws `CallError` after 30 s without an answer.
+   */
+  readonly call: <T>(method: string, path: string, body?: unknown, mediaType?: string) => Promise<Answer<T>>
   /** Call the API and return the body of a success. Throws `CallError` with the message of a refusal. */
   readonly ask: <T>(method: string, path: string, body?: unknown) => Promise<T>
 }
 
 const timeoutMs = 30_000
 
-type ErrorBody = {
+/** Error object of the API. */
+export type MessageBody = {
   readonly code?: string
   readonly message?: string
   readonly field?: string
@@ -42,8 +46,13 @@ const retryAfterMsOf = (header: string | null): number | null =>
 
 /** Create a client that sends the given headers with every call. */
 export const serviceClient = (baseUrl: string, headers: Readonly<Record<string, string>>): ServiceClient => {
-  const call = async <T>(method: string, path: string, body?: unknown): Promise<Answer<T>> => {
-    const content: Record<string, string> = body === undefined ? {} : { 'Content-Type': 'application/json' }
+  const call: ServiceClient['call'] = async <T>(
+    method: string,
+    path: string,
+    body?: unknown,
+    mediaType = 'application/json',
+  ): Promise<Answer<T>> => {
+    const content: Record<string, string> = body === undefined ? {} : { 'Content-Type': mediaType }
     const signal = AbortSignal.timeout(timeoutMs)
     const text = body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body)
     try {
@@ -76,7 +85,7 @@ export const serviceClient = (baseUrl: string, headers: Readonly<Record<string, 
 
 /** Create the error for a response that is not a success. */
 export const refusalOf = (method: string, path: string, { status, body }: Answer<unknown>): CallError => {
-  const { code, message, field, request_id: requestId } = (body ?? {}) as ErrorBody
+  const { code, message, field, request_id: requestId } = (body ?? {}) as MessageBody
   const reason = message ?? 'an answer without an error object'
   const codeText = code === undefined ? '' : ` ${code}`
   const fieldText = field === undefined ? '' : ` (${field})`

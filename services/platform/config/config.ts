@@ -203,13 +203,18 @@ export type Config = DistributedSettings & {
   readonly marketFeeds: FeedConfig
 }
 
+/** Environment variable with the API key of commands that call the service. It is no setting of the service. */
+export const keyVariable = 'WATTLEDGER_API_KEY'
+
 /**
  * Read the configuration from environment variables.
  * Throws `ConfigError` that lists each invalid variable and each unknown variable with the prefix `WATTLEDGER_`.
  */
 export function readConfig(variables: Readonly<Record<string, string | undefined>>): Config {
   const named = Object.fromEntries(
-    Object.entries(variables).filter(([name, value]) => name.startsWith('WATTLEDGER_') && value !== ''),
+    Object.entries(variables).filter(
+      ([name, value]) => name.startsWith('WATTLEDGER_') && name !== keyVariable && value !== '',
+    ),
   )
   const read = z.strictObject(environment.shape).safeParse(named)
   if (!read.success) throw new ConfigError(read.error.issues.map(describeIssue).join('\n'))

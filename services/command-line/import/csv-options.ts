@@ -1,0 +1,101 @@
+import { type ColumnChoices, readColumnChoices, readingFields } from '../../domain/interchange/csv/columns.ts'
+import { isReadingField } from '../../domain/interchange/csv/csv-readings.ts'
+import { type CsvRules, readIntervalMs, unitOf } from '../../domain/interchange/csv/csv-rules.ts'
+import { timeFormat } from '../../domain/interchange/csv/time-text.ts'
+import { directionsOf, directionWords, type ObjectName } from '../../domain/interchange/reading.ts'
+import { type CsvForm, isEncoding } from '../../platform/interchange/csv.ts'
+import { timeZone } from '../../platform/time-zone.ts'
+import { type CommandInput, type CommandOption, UsageError } from '../command.ts'
+
+type Options = CommandInput['options']
+
+/** Options of the form of a CSV file. */
+export const csvFormOptions: Readonly<Record<string, CommandOption>> = {
+  columns: { value: 'FIELD=HEADING,…', summary: 'Columns of the fields, by heading or number. "field=" ignores one.' },
+  delimiter: {
+    value: 'MARK',
+    summary: 'Mark between cells. Default: from the header.',
+    choices: [',', ';', 'tab', '|'],
+  },
+  encoding: { value: 'NAME', summary: 'Encoding, such as windows-1252. Default: UTF-8.' },
+  'skip-lines': { value: 'N', summary: 'Lines before the header. Default: 0.' },
+}
+
+/** Options of a file with readings. */
+export const readingOptions: Readonly<Record<string, CommandOption>> = {
+  location: { value: 'ID', summary: 'Location of all readings: an id or an own reference.' },
+  device: { value: 'ID', summary: 'Device of all readings: an id or an own reference.' },
+  unit: { value: 'UNIT', summary: 'Unit of all values.', choices: ['WH', 'KWH', 'W', 'KW'] },
+  direction: { value: 'WORD', summary: 'Direction of all readings. Default: IMPORT.', choices: directionWords },
+  interval: { value: 'PT15M', summary: 'Length of the intervals, if the file has one time for each.' },
+  label: { value: 'WHICH', summary: 'What a single time is. Default: start.', choices: ['start', 'end'] },
+  layout: {
+    value: 'LAYOUT',
+    summary: 'long: a row for each reading (default). wide: a row for each day.',
+    choices: ['long', 'wide'],
+  },
+  zone: { value: 'ZONE', summary: 'Time zone of times without offset. Default: that of --location.' },
+  'date-format': { value: 'FORMAT', summary: 'Form of times, of yyyy MM dd HH hh mm ss a. Default: ISO 8601.' },
+  ambiguous: { value: 'WHICH', summary: 'Times of a doubled hour that occur once.', choices: ['earlier', 'later'] },
+  decimal: { value: 'MARK', summary: 'Decimal mark. Default: ".".', choices: ['.', ','] },
+  thousands: { value: 'MARK', summary: 'Mark between thousands. Default: none.', choices: [',', '.', ' ', "'"] },
+}
+
+/** Read the columns of a file. Throws `UsageError`. */
+export const readColumns = (
+  options: Options,
+  isField: (name: string) => boolean,
+  names: readonly string[],
+): ColumnChoices => {
+  const choices = readColumnChoices(options['columns'] ?? '', isField, names)
+  if ('problem' in choices) throw new UsageError(`--columns: ${choices.problem}`)
+  return choices
+}
+
+/** Read the columns of a file with readings. Throws `UsageError`. */
+export const readReadingColumns = (options: Options): ColumnChoices =>
+  readColumns(options, isReadingField, readingFields)
+
+/** Read the form of a CSV file. Throws `UsageError`. */
+export const readCsvForm = (options: Options): CsvForm => {
+  const { delimiter, encoding = null } = options
+  const skipLines = options['skip-lines'] ?? '0'
+  if (!/^\d{1,4}$/.test(skipLines)) throw new UsageError(`--skip-lines must be from 0 to 9999, not "${skipLines}".`)
+  if (encoding !== null && !isEncoding(encoding)) throw new UsageError(`--encoding "${encoding}" is unknown.`)
+  return { delimiter: delimiter === 'tab' ? '\t' : (delimiter ?? null), encoding, skipLines: Number(skipLines) }
+}
+
+/** Read the name of an object: an id, or an own reference with or without `reference:`. */
+export const readObjectName = (text: string | undefined, prefix: 'loc' | 'dev'): ObjectName | null => {
+  if (text === undefined) return null
+  if (new RegExp(`^${prefix}_.{24}$`).test(text) || /^(reference|location|device):/.test(text)) return { id: text }
+  return { reference: text }
+}
+
+/** Read the rules of a file with readings; `locationZone` is the zone of --location. Throws `UsageError`. */
+export const readCsvRules = (options: Options, locationZone: string | null): CsvRules => {
+  const { decimal = '.', thousands = '', unit, direction, zone: zoneText = locationZone, interval } = options
+  const zone = zoneText === null ? null : timeZone(zoneText)
+  if (zone === null && zoneText !== null)
+    throw new UsageError(`--zone "${zoneText}" is no time zone, such as Europe/Oslo.`)
+  const intervalMs = interval === undefined ? null : readIntervalMs(interval)
+  if (intervalMs === undefined)
+    throw new UsageError('--interval must be a duration up to a day, such as PT15M or PT1H.')
+  const formatText = options['date-format']
+  const format = formatText === undefined ? null : timeFormat(formatText)
+  if (format === undefined) throw new UsageError('--date-format must have yyyy, MM and dd, such as dd.MM.yyyy HH:mm.')
+  if (decimal === thousands) throw new UsageError('--decimal and --thousands must be different marks.')
+  return {
+    layout: options['layout'] === 'wide' ? 'wide' : 'long',
+    location: readObjectName(options['location'], 'loc'),
+    device: readObjectName(options['device'], 'dev'),
+    unit: unit === undefined ? null : (unitOf(unit) ?? null),
+    directions: direction === undefined ? null : (directionsOf(direction) ?? null),
+    intervalMs,
+    label: options['label'] === 'end' ? 'end' : 'start',
+    zone,
+    format,
+    marks: { decimal: decimal === ',' ? ',' : '.', thousands },
+    ambiguous: options['ambiguous'] === 'earlier' || options['ambiguous'] === 'later' ? options['ambiguous'] : null,
+  }
+}

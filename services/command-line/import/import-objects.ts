@@ -1,0 +1,229 @@
+import { type ObjectRow, openObjectRows } from '../../domain/interchange/csv/object-rows.ts'
+import { type RefusedRow, type RowCode, refusedRow } from '../../domain/interchange/reading.ts'
+import type { Noted } from '../../domain/interchange/report.ts'
+import { isFailure } from '../../platform/failure.ts'
+import { openArchive, peekChunks } from '../../platform/interchange/archive.ts'
+import { type CsvRow, readCsv } from '../../platform/interchange/csv.ts'
+import { readLines, textFormatOf } from '../../platform/interchange/file-format.ts'
+import { timeZone } from '../../platform/time-zone.ts'
+import { type CommandInput, UsageError } from '../command.ts'
+import type { MessageBody } from '../service-client.ts'
+import { CallError, refusalOf } from '../service-client.ts'
+import { readColumns, readCsvForm } from './csv-options.ts'
+import type { SourceFile } from './import-files.ts'
+import { type ImportedObject, type ImportReport, maxListed } from './import-report.ts'
+import { callPatiently, type ImportTarget } from './import-target.ts'
+import type { ImportProgress } from './progress.ts'
+import { openRefusedFile, type RefusedFile } from './refused-file.ts'
+
+export type ObjectKind = 'locations' | 'devices'
+
+export type ObjectImport = {
+  readonly kind: ObjectKind
+  readonly file: SourceFile
+  readonly target: ImportTarget
+  readonly progress: ImportProgress
+  readonly signal: AbortSignal
+  readonly options: CommandInput['options']
+}
+
+/** Fields of a kind of object. The fields of an address are flat. */
+const ownFields = {
+  locations: ['reference_id', 'customer_id', 'timezone', 'currency_code', 'calendar_id'],
+  devices: ['reference_id'],
+} as const
+const addressFields = ['address_line1', 'address_line2', 'city', 'state', 'post_code', 'country_code']
+const nestedFields = { locations: ['market_sources.import', 'market_sources.export'], devices: [] } as const
+
+const fieldNames = (kind: ObjectKind): readonly string[] => [
+  ...ownFields[kind],
+  ...(kind === 'locations' ? addressFields : []),
+  ...nestedFields[kind],
+  'metadata.NAME',
+]
+
+/** Return the path of the member of a field; undefined for an unknown field. */
+const memberPath =
+  (kind: ObjectKind) =>
+  (field: string): readonly string[] | undefined => {
+    if (field.startsWith('metadata.') && field.length > 9) return ['metadata', field.slice(9)]
+    if (kind === 'locations' && addressFields.includes(field)) return ['postal_address', field]
+    if (fieldNames(kind).includes(field) && field !== 'metadata.NAME') return field.split('.')
+    return undefined
+  }
+
+/** Row of a file: an object as JSON with its reference, or a refusal; and the cells for the file of refused rows. */
+type SourceRow = { readonly cells: readonly string[]; readonly row: JsonRow | RefusedRow }
+type JsonRow = { readonly line: number; readonly reference: string; readonly body: string; readonly zone: unknown }
+
+const jsonRow = ({ line, reference, members }: ObjectRow): JsonRow => ({
+  ...{ line, reference, body: JSON.stringify(members), zone: members['timezone'] },
+})
+
+const readObjectLine = (text: string, line: number): JsonRow | RefusedRow => {
+  try {
+    const value: unknown = JSON.parse(text)
+    const reference = typeof value === 'object' && value !== null ? Reflect.get(value, 'reference_id') : undefined
+    if (typeof reference !== 'string' || reference === '')
+      return refusedRow(line, 'reference_id', 'field_required', 'The line is no object with a reference_id.')
+    return { line, reference, body: text, zone: Reflect.get(value as object, 'timezone') }
+  } catch {
+    return refusedRow(line, null, 'body_invalid', 'The line is not JSON.')
+  }
+}
+
+async function* readCsvObjects(
+  chunks: AsyncIterable<Uint8Array>,
+  { kind, options }: ObjectImport,
+  noted: Noted[],
+): AsyncGenerator<SourceRow> {
+  const pathOf = memberPath(kind)
+  const choices = readColumns(options, field => pathOf(field) !== undefined, fieldNames(kind))
+  let header: CsvRow | undefined
+  let reader: ReturnType<typeof openObjectRows> | undefined
+  for await (const rows of readCsv(chunks, readCsvForm(options))) {
+    for (const row of rows) {
+      if (header === undefined || reader === undefined) {
+        header = row
+        reader = openObjectRows(row.cells, choices, pathOf)
+        if ('problem' in reader) throw new UsageError(reader.problem)
+        noted.push(...reader.otherHeadings.map(path => ({ path: `/${path}`, message: 'The column is not used.' })))
+      } else if ('readRow' in reader) {
+        const read = reader.readRow(row.cells, row.line)
+        yield { cells: row.cells, row: 'code' in read ? read : jsonRow(read) }
+      }
+    }
+  }
+}
+
+async function* readNdjsonObjects(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<SourceRow> {
+  for await (const { text, line } of readLines(chunks)) yield { cells: [text], row: readObjectLine(text, line) }
+}
+
+/** Result of a row. */
+type Saved = { readonly how: 'created' | 'unchanged' | 'changed' | 'checked'; readonly id: string } | RefusedRow
+
+type ObjectBody = { readonly id: string }
+
+/** Refuse a row with the error of an answer. Throws `CallError` for errors that are no fault of the row. */
+const refuseAnswer = (
+  line: number,
+  path: string,
+  answer: { readonly status: number; readonly body: unknown },
+): RefusedRow => {
+  const { code, message, field } = (answer.body ?? {}) as MessageBody
+  const isRowFault = answer.status >= 400 && answer.status < 500 && ![401, 403, 404, 405].includes(answer.status)
+  if (!isRowFault || code === undefined)
+    throw refusalOf('POST', path, { status: answer.status, body: answer.body, retryAfterMs: null })
+  return refusedRow(line, field?.replace(/^postal_address\./, '') ?? null, code as RowCode, message ?? '')
+}
+
+const saveObject = async (
+  { kind, target: { client }, signal, progress, options }: ObjectImport,
+  { line, reference, body, zone }: JsonRow,
+): Promise<Saved> => {
+  if (options['dry-run'] !== undefined) {
+    if (typeof zone === 'string' && timeZone(zone) === null)
+      return refusedRow(line, 'timezone', 'field_invalid', 'timezone must be an IANA time zone.')
+    return { how: 'checked', id: '' }
+  }
+  const path = `/${kind}`
+  const answer = await callPatiently(() => client.call<ObjectBody>('POST', path, body), signal, progress.wait)
+  if (answer.status === 201 && answer.body !== null) return { how: 'created', id: answer.body.id }
+  const refusal = refuseAnswer(line, path, answer)
+  if (refusal.code !== 'reference_id_taken') return refusal
+  const ownPath = `${path}/${encodeURIComponent(`reference:${reference}`)}`
+  const call = () =>
+    options['update'] === undefined
+      ? client.call<ObjectBody>('GET', ownPath)
+      : client.call<ObjectBody>('PATCH', ownPath, body)
+  const known = await callPatiently(call, signal, progress.wait)
+  if (known.status !== 200 || known.body === null) return refuseAnswer(line, ownPath, known)
+  return { how: options['update'] === undefined ? 'unchanged' : 'changed', id: known.body.id }
+}
+
+/** Objects that are saved at the same time. */
+const concurrency = 4
+
+type Counts = { rows: number; created: number; unchanged: number; changed: number; checked: number }
+
+const countSaved = (
+  { kind, progress }: ObjectImport,
+  refused: RefusedFile,
+  counts: Counts,
+  imported: ImportedObject[],
+  { cells, row, saved }: SourceRow & { readonly saved: Saved },
+): void => {
+  if ('code' in saved) refused.add(saved, cells)
+  else {
+    counts[saved.how] += 1
+    const name = 'reference' in row ? row.reference : null
+    const from = [String(row.line)]
+    if (saved.id !== '' && imported.length < maxListed)
+      imported.push({ object: kind.slice(0, -1), id: saved.id, name, from })
+  }
+  progress.show(counts.rows, refused.count())
+}
+
+/**
+ * Import the objects of a file: create each, or find it by its reference. A repeated import changes nothing without
+ * `--update`. A reference that a file has twice is refused. A fault is in the report.
+ * Throws `UsageError` for a file without the column `reference_id`.
+ * Source: docs/rules/imports.md #locations-and-devices.
+ */
+export const importObjects = async (one: ObjectImport): Promise<ImportReport> => {
+  const { file, options, signal, progress } = one
+  const { first, all } = await peekChunks(openArchive(file.chunks(progress.addBytes)))
+  const format = options['format'] ?? (textFormatOf(first) === 'ndjson' ? 'ndjson' : 'csv')
+  const noted: Noted[] = []
+  const rows = format === 'ndjson' ? readNdjsonObjects(all) : readCsvObjects(all, one, noted)
+  const refused = await openRefusedFile(file.besides('.refused.csv'), null)
+  const counts: Counts = { rows: 0, created: 0, unchanged: 0, changed: 0, checked: 0 }
+  const imported: ImportedObject[] = []
+  const lines = new Map<string, number>()
+  let group: Promise<SourceRow & { readonly saved: Saved }>[] = []
+  const finishGroup = async (): Promise<void> => {
+    for (const result of await Promise.all(group)) countSaved(one, refused, counts, imported, result)
+    group = []
+  }
+  let error: string | undefined
+  try {
+    for await (const source of rows) {
+      signal.throwIfAborted()
+      counts.rows += 1
+      const row = refuseRepeated(source.row, lines)
+      group.push(saveRow(one, { ...source, row }))
+      if (group.length === concurrency) await finishGroup()
+    }
+    await finishGroup()
+  } catch (cause) {
+    if (!isFailure(cause) && !(cause instanceof CallError)) throw cause
+    error = cause.message
+  } finally {
+    refused.close()
+    progress.end()
+  }
+  return {
+    ...{ format, file: file.name, sha256: file.sha256(), dry_run: options['dry-run'] !== undefined, rows: counts.rows },
+    accepted: counts.created + counts.unchanged + counts.changed + counts.checked,
+    ...{ created: counts.created, unchanged: counts.unchanged, changed: counts.changed, blank: 0 },
+    ...{ refused_rows: refused.count(), refused: refused.listed(), refused_file: refused.path() },
+    ...{ imported, not_imported: [], noted, batches_pending: 0 },
+    ...(error === undefined ? {} : { error }),
+  }
+}
+
+const saveRow = async (one: ObjectImport, source: SourceRow): Promise<SourceRow & { readonly saved: Saved }> => ({
+  ...source,
+  saved: 'code' in source.row ? source.row : await saveObject(one, source.row),
+})
+
+/** Refuse a row whose reference an earlier row of the file has. */
+const refuseRepeated = (row: SourceRow['row'], lines: Map<string, number>): SourceRow['row'] => {
+  if ('code' in row) return row
+  const first = lines.get(row.reference)
+  if (first !== undefined)
+    return refusedRow(row.line, 'reference_id', 'duplicate_row', `Line ${first} has the same reference_id.`)
+  lines.set(row.reference, row.line)
+  return row
+}

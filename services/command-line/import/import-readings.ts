@@ -1,0 +1,193 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ReadRow } from '../../domain/interchange/reading.ts'
+import type { Noted, NotImported } from '../../domain/interchange/report.ts'
+import { isFailure } from '../../platform/failure.ts'
+import { CallError } from '../service-client.ts'
+import { type ImportState, readState, removeState, type SourceFile, saveState } from './import-files.ts'
+import type { ImportReport } from './import-report.ts'
+import type { ImportTarget } from './import-target.ts'
+import type { ImportProgress } from './progress.ts'
+import { areBatchesRelated, type BatchBuilder, type ReadingBatch, startBatch } from './reading-batch.ts'
+import { openRefusedFile, type RefusedFile } from './refused-file.ts'
+import { batchSender, type SentBatch } from './send-batch.ts'
+
+/** Readings of a file in one of the formats. */
+export type ReadingSource = {
+  readonly format: string
+  /** True if an interrupted import can continue at a line. */
+  readonly canContinue: boolean
+  readonly read: () => AsyncIterable<readonly ReadRow[]>
+  /** Cells of a line that is not forgotten. */
+  readonly cellsOf: (line: number) => readonly string[]
+  /** Forget the lines up to this one. */
+  readonly forget: (line: number) => void
+  /** Rows of the file, and rows without a value. */
+  readonly counts: () => { readonly rows: number; readonly blank: number }
+  readonly notes: () => { readonly noted: readonly Noted[]; readonly notImported: readonly NotImported[] }
+}
+
+export type ReadingImport = {
+  readonly file: SourceFile
+  readonly source: ReadingSource
+  readonly target: ImportTarget
+  readonly progress: ImportProgress
+  readonly isDryRun: boolean
+  /** Text of the options, account and address: an import with others starts from the first line. Null: never continue. */
+  readonly stateOptions: string | null
+  /** Time of the import in ms. */
+  readonly at: number
+  readonly signal: AbortSignal
+}
+
+/** Submissions that are sent at the same time. */
+const concurrency = 3
+/** Minimum time between two writes of the state, in ms. */
+const stateMs = 500
+/** Batches whose receipts are awaited at the end: the last ones, in ms and number. */
+const pricedMs = 60_000
+const awaitedBatches = 64
+
+type Run = {
+  readonly options: ReadingImport
+  readonly refused: RefusedFile
+  readonly statePath: string | null
+  line: number
+  accepted: number
+  savedAt: number
+  batchIds: string[]
+}
+
+/** Store what a batch did. Batches are committed in file order. */
+const commitBatch = (run: Run, batch: ReadingBatch, { accepted, refused, batchIds }: SentBatch): void => {
+  const { source, file, progress, stateOptions } = run.options
+  for (const row of refused) run.refused.add(row, source.cellsOf(row.line))
+  source.forget(batch.lastLine)
+  run.line = batch.lastLine
+  run.accepted += accepted
+  run.batchIds = [...run.batchIds, ...batchIds].slice(-awaitedBatches)
+  progress.show(source.counts().rows, run.refused.count())
+  if (run.statePath === null || stateOptions === null || performance.now() - run.savedAt < stateMs) return
+  run.savedAt = performance.now()
+  saveState(run.statePath, stateOf(run, file.sha256(), stateOptions))
+}
+
+const stateOf = (run: Run, sha256: string, options: string): ImportState => ({
+  sha256,
+  options,
+  line: run.line,
+  accepted: run.accepted,
+  refused: run.refused.count(),
+  refusedBytes: run.refused.bytes(),
+})
+
+/** Sends batches, a few at a time, and commits them in order. */
+const batchQueue = (run: Run, signal: AbortSignal) => {
+  const { target, isDryRun, at, progress } = run.options
+  const sender = batchSender({ target, isDryRun, at, signal, onWait: progress.wait })
+  const sending = new Map<ReadingBatch, Promise<unknown>>()
+  let committed: Promise<void> = Promise.resolve()
+  const interrupted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+  interrupted.catch(() => undefined)
+  const hasCapacity = (batch: ReadingBatch): boolean =>
+    sending.size < concurrency && ![...sending.keys()].some(other => areBatchesRelated(other, batch))
+  return {
+    /** Send a batch. Resolves when the batch is on its way; throws if an earlier batch failed. */
+    add: async (batch: ReadingBatch): Promise<void> => {
+      while (!hasCapacity(batch)) await Promise.race([interrupted, ...sending.values()])
+      const sent = sender.send(batch)
+      const [before, done] = [committed, sent.finally(() => sending.delete(batch))]
+      sending.set(batch, done)
+      committed = before.then(async () => commitBatch(run, batch, await sent))
+      // The error is thrown by the next `add` or by `end`.
+      for (const promise of [done, committed]) promise.catch(() => undefined)
+    },
+    end: (): Promise<void> => Promise.race([interrupted, committed]),
+  }
+}
+
+const sendRows = async (run: Run, from: number): Promise<void> => {
+  const { source, signal } = run.options
+  const queue = batchQueue(run, signal)
+  let batch: BatchBuilder = startBatch()
+  for await (const rows of source.read()) {
+    signal.throwIfAborted()
+    for (const row of rows) {
+      if (row.line <= from) continue
+      if (batch.isFull(row.line)) {
+        await queue.add(batch.build())
+        batch = startBatch()
+      }
+      batch.add(row)
+    }
+  }
+  if (!batch.isEmpty()) await queue.add(batch.build())
+  await queue.end()
+}
+
+type Receipt = { readonly status: string; readonly failed_records: readonly unknown[] }
+
+/** Wait until the last batches are priced, at most 60 s. Returns the number of those that are not. */
+const awaitPriced = async ({ options: { target, progress, signal }, batchIds }: Run): Promise<number> => {
+  let pending = batchIds
+  for (const deadline = performance.now() + pricedMs; ; await sleep(200, undefined, { signal })) {
+    const unfinished: string[] = []
+    for (const id of pending) {
+      const answer = await target.client.call<Receipt>('GET', `/meters/batch/${id}`)
+      // A key for metering cannot read receipts.
+      if (answer.status === 403) return 0
+      if (answer.status !== 200 || answer.body?.status !== 'COMPLETE') unfinished.push(id)
+    }
+    pending = unfinished
+    if (pending.length === 0 || performance.now() > deadline) return pending.length
+    progress.wait('until the records are priced')
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** Error of a file or the service that ends an import, after the earlier rows were stored. */
+const isFault = (error: unknown): boolean => isFailure(error) || error instanceof CallError
+
+/**
+ * Import the readings of a file: send batches, keep the state after each, continue an interrupted import at the line after
+ * the last acknowledged one. A fault is in the report, and the state stays. Throws `UsageError` for columns that give no
+ * readings, and the reason of an aborted `signal`; then the state stays too.
+ * Source: docs/rules/imports.md #continue.
+ */
+export const importReadings = async (options: ReadingImport): Promise<ImportReport> => {
+  const { file, source, progress, isDryRun, stateOptions } = options
+  const hasState = source.canContinue && stateOptions !== null && file.bytes !== null && !isDryRun
+  const statePath = hasState ? file.besides('.import-state.json') : null
+  const kept = statePath === null ? null : readState(statePath, { sha256: file.sha256(), options: stateOptions ?? '' })
+  const refused = await openRefusedFile(file.besides('.refused.csv'), kept)
+  const run: Run = {
+    ...{ options, refused, statePath, line: kept?.line ?? 0, accepted: kept?.accepted ?? 0, savedAt: 0 },
+    batchIds: [],
+  }
+  let error: string | undefined
+  let pending = 0
+  try {
+    await sendRows(run, run.line)
+    if (!isDryRun) pending = await awaitPriced(run)
+    if (statePath !== null) removeState(statePath)
+  } catch (cause) {
+    if (statePath !== null && stateOptions !== null && run.line > 0)
+      saveState(statePath, stateOf(run, file.sha256(), stateOptions))
+    if (!isFault(cause)) throw cause
+    error = messageOf(cause)
+  } finally {
+    refused.close()
+    progress.end()
+  }
+  return {
+    ...{ format: source.format, file: file.name, sha256: file.sha256(), dry_run: isDryRun },
+    ...{ rows: source.counts().rows, accepted: run.accepted, created: 0, unchanged: 0, blank: source.counts().blank },
+    ...{ refused_rows: refused.count(), refused: refused.listed(), refused_file: refused.path() },
+    ...(kept === null ? {} : { resumed_at_line: kept.line + 1 }),
+    ...{ imported: [], not_imported: source.notes().notImported, noted: source.notes().noted },
+    batches_pending: pending,
+    ...(error === undefined ? {} : { error }),
+  }
+}

@@ -1,0 +1,105 @@
+import type { RefusedRow } from '../../domain/interchange/reading.ts'
+import type { Noted, NotImported } from '../../domain/interchange/report.ts'
+import type { CommandOutcome } from '../command.ts'
+
+/** Object that an import made or found. `from` are the places of the source. */
+export type ImportedObject = {
+  readonly object: string
+  readonly id: string
+  readonly name: string | null
+  readonly direction?: string
+  readonly type?: string
+  readonly from: readonly string[]
+}
+
+/** Report of one file. `rows` counts rows of the file, `accepted` readings or objects. */
+export type ImportReport = {
+  readonly format: string
+  readonly file: string
+  readonly sha256: string
+  readonly dry_run: boolean
+  readonly rows: number
+  readonly accepted: number
+  readonly created: number
+  readonly unchanged: number
+  /** Objects that `--update` changed. */
+  readonly changed?: number
+  /** Rows of which no value is imported, because it is blank. */
+  readonly blank: number
+  /** Number of refused rows. `refused` has the first 10,000 of them. */
+  readonly refused_rows: number
+  readonly refused: readonly RefusedRow[]
+  readonly refused_file: string | null
+  readonly resumed_at_line?: number
+  readonly imported: readonly ImportedObject[]
+  readonly not_imported: readonly NotImported[]
+  readonly noted: readonly Noted[]
+  /** Batches that were not priced 60 s after the last row. */
+  readonly batches_pending: number
+  /** Fault that ended the import before the end of the file. */
+  readonly error?: string
+}
+
+/** Maximum number of refused rows, notes and objects in a report. */
+export const maxListed = 10_000
+const shownRows = 10
+
+const counted = (count: number, noun: string): string =>
+  `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
+
+const lineOf = ({ line, field, code, message }: RefusedRow): string =>
+  `    line ${line}${field === null ? '' : ` (${field})`}: ${code}: ${message}`
+
+const reportLines = (report: ImportReport): readonly string[] => {
+  const {
+    file,
+    format,
+    rows,
+    accepted,
+    created,
+    unchanged,
+    changed = 0,
+    blank,
+    refused,
+    refused_rows: refusedRows,
+  } = report
+  const more = refusedRows - shownRows
+  const objects =
+    created + unchanged + changed > 0 ? ` (${created} created, ${unchanged} unchanged, ${changed} changed)` : ''
+  return [
+    `${file}: ${format}, ${counted(rows, 'row')}, ${accepted.toLocaleString('en')} accepted${objects}, ${refusedRows.toLocaleString('en')} refused${report.dry_run ? ' (dry run: nothing was sent)' : ''}`,
+    ...(report.resumed_at_line === undefined ? [] : [`  Continued at line ${report.resumed_at_line}.`]),
+    ...(blank > 0 ? [`  ${counted(blank, 'row')} without a value.`] : []),
+    ...refused.slice(0, shownRows).map(lineOf),
+    ...(more > 0 ? [`    and ${more.toLocaleString('en')} more`] : []),
+    ...(report.refused_file === null ? [] : [`  All refused rows: ${report.refused_file}`]),
+    ...report.not_imported
+      .slice(0, shownRows)
+      .map(({ path, reason, message }) => `  Not imported: ${path}: ${reason}: ${message}`),
+    ...report.noted.slice(0, shownRows).map(({ path, message }) => `  Noted: ${path}: ${message}`),
+    ...(report.batches_pending > 0 ? [`  ${counted(report.batches_pending, 'batch')} will be priced later.`] : []),
+    ...(report.error === undefined ? [] : [`  The import stopped: ${report.error}`]),
+  ]
+}
+
+/** Return the exit code of a report: 0 all, 3 something refused or not imported, 1 nothing usable or a fault. */
+const exitCodeOf = (report: ImportReport): number => {
+  if (report.error !== undefined || (report.accepted === 0 && report.imported.length === 0)) return 1
+  return report.refused_rows > 0 || report.not_imported.length > 0 ? 3 : 0
+}
+
+/** Combine the reports of the files of a command. Different exit codes give 3. */
+export const importOutcome = (reports: readonly ImportReport[]): CommandOutcome => {
+  const codes = new Set(reports.map(exitCodeOf))
+  const [exitCode = 1] =
+    codes.size === 1 || reports.some(({ error }) => error !== undefined)
+      ? [Math.max(...(codes.has(1) ? [1] : codes))]
+      : [3]
+  const [only] = reports
+  return {
+    text: reports.flatMap(reportLines).join('\n'),
+    json: reports.length === 1 ? only : reports,
+    ok: exitCode === 0,
+    exitCode,
+  }
+}

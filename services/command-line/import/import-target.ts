@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { apiVersionDates } from '../../contract/api-version.ts'
+import { readSandbox } from '../../platform/access/sandbox-file.ts'
+import { keyVariable, readConfig } from '../../platform/config/config.ts'
+import { apiKeyMode } from '../../platform/ids/new-id.ts'
+import { CommandError, type CommandInput, type CommandOption, UsageError } from '../command.ts'
+import { type Answer, CallError, refusalOf, type ServiceClient, serviceClient } from '../service-client.ts'
+import { readBaseUrl } from '../target.ts'
+
+/** Options of the commands for files. A key never stands in the arguments, because shells store them. */
+export const fileTargetOptions: Readonly<Record<string, CommandOption>> = {
+  'base-url': { value: 'URL', summary: 'Address of the service.' },
+  key: { value: 'FILE', summary: `File with the API key. Default: ${keyVariable}, then sandbox.json.` },
+  live: { summary: 'Use live mode. Default: test mode.' },
+}
+
+/** Account of the key, its mode, and a client that sends the key. */
+export type ImportTarget = {
+  readonly client: ServiceClient
+  readonly baseUrl: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly dataFolder: string
+}
+
+const readKeyFile = (file: string): string => {
+  if (file.startsWith('sk_')) {
+    throw new UsageError(`--key must be a file with the key. Shells store arguments; or set ${keyVariable}.`)
+  }
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    throw new CommandError(`${file} is not readable: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+/**
+ * Read the target of a command for files, and check the key with the service.
+ * Throws `UsageError` for a key of the other mode, `CommandError` without key or address, and `CallError`.
+ */
+export const openTarget = async ({
+  options,
+  variables,
+}: Pick<CommandInput, 'options' | 'variables'>): Promise<ImportTarget> => {
+  const { dataFolder } = readConfig(variables)
+  const sandbox = readSandbox(dataFolder)
+  const liveMode = options['live'] !== undefined
+  const sandboxKey = liveMode ? sandbox?.live_key : sandbox?.test_key
+  const key = options['key'] === undefined ? (variables[keyVariable] ?? sandboxKey) : readKeyFile(options['key'])
+  const address = options['base-url'] ?? sandbox?.base_url
+  if (key === undefined || address === undefined) {
+    const missing = key === undefined ? `set ${keyVariable} or --key FILE` : 'set --base-url'
+    throw new CommandError(`There is no ${dataFolder}/sandbox.json. Set WATTLEDGER_DATA_DIR, or ${missing}.`)
+  }
+  const mode = apiKeyMode(key)?.liveMode
+  if (mode === undefined) throw new UsageError('The key must be an API key, which begins with sk_live_ or sk_test_.')
+  if (mode !== liveMode) {
+    throw new UsageError(
+      mode ? 'The key is a live key. Add --live to write to live mode.' : 'The key is a test key. Leave out --live.',
+    )
+  }
+  const baseUrl = readBaseUrl(address)
+  const client = serviceClient(baseUrl, {
+    Authorization: `Bearer ${key}`,
+    'Api-Version': apiVersionDates.current,
+  })
+  const { account_id: accountId } = await client.ask<{ readonly account_id: string }>('GET', '/account')
+  return { client, baseUrl, accountId, liveMode, dataFolder }
+}
+
+/** Time without any answer after which a call is given up, in ms. A service can need this long for a start. */
+const patienceMs = 5 * 60_000
+const maxDelayMs = 5_000
+const retriedStatuses: readonly (number | null)[] = [408, 429, 502, 503, 504]
+
+/**
+ * Call the service until it gives a final answer: busy answers, rate limits and lost connections are retried.
+ * Throws `CallError` after 5 minutes, and if `signal` is aborted.
+ */
+export const callPatiently = async <T>(
+  call: () => Promise<Answer<T>>,
+  signal: AbortSignal,
+  onWait: (reason: string) => void = () => undefined,
+): Promise<Answer<T>> => {
+  const deadline = performance.now() + patienceMs
+  for (let delayMs = 100; ; delayMs = Math.min(delayMs * 2, maxDelayMs)) {
+    const answer = await call().catch((error: unknown) => {
+      if (error instanceof CallError && error.status === null && performance.now() < deadline) return error
+      throw error
+    })
+    const isLost = answer instanceof CallError
+    if (!isLost && !retriedStatuses.includes(answer.status)) return answer
+    if (!isLost && performance.now() >= deadline) return answer
+    onWait(isLost ? answer.message : `The service answered ${answer.status}.`)
+    await sleep(isLost ? delayMs : (answer.retryAfterMs ?? delayMs), undefined, { signal })
+  }
+}
+
+/** Call the service as `callPatiently` does and return the body of a success. Throws `CallError` for a refusal. */
+export const askPatiently = async <T>(
+  client: ServiceClient,
+  method: string,
+  path: string,
+  signal: AbortSignal,
+): Promise<T> => {
+  const answer = await callPatiently(() => client.call<T>(method, path), signal)
+  if (answer.status >= 200 && answer.status < 300 && answer.body !== null) return answer.body
+  throw refusalOf(method, path, answer)
+}

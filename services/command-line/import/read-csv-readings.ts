@@ -1,0 +1,72 @@
+import type { ColumnChoices } from '../../domain/interchange/csv/columns.ts'
+import { type CsvReadings, openCsvReadings } from '../../domain/interchange/csv/csv-readings.ts'
+import type { CsvRules } from '../../domain/interchange/csv/csv-rules.ts'
+import type { ReadRow } from '../../domain/interchange/reading.ts'
+import type { Noted } from '../../domain/interchange/report.ts'
+import { type CsvForm, type CsvRow, readCsv } from '../../platform/interchange/csv.ts'
+import { UsageError } from '../command.ts'
+import type { ReadingSource } from './import-readings.ts'
+
+/** Rows that are read and not yet acknowledged, for the report of refused rows. */
+const rowMemory = () => {
+  let chunks: CsvRow[][] = []
+  return {
+    add: (rows: CsvRow[]): void => {
+      if (rows.length > 0) chunks.push(rows)
+    },
+    find: (line: number): readonly string[] =>
+      chunks.find(rows => (rows.at(-1)?.line ?? 0) >= line)?.find(row => row.line === line)?.cells ?? [],
+    forget: (line: number): void => {
+      chunks = chunks.filter(rows => (rows.at(-1)?.line ?? 0) > line)
+    },
+  }
+}
+
+const pointerTo = (heading: string): string => `/${heading.replaceAll('~', '~0').replaceAll('/', '~1')}`
+
+/** Open a CSV file as a source of readings. Its rows are read with `openCsvReadings`. */
+export const csvReadingSource = (
+  chunks: AsyncIterable<Uint8Array>,
+  form: CsvForm,
+  choices: ColumnChoices,
+  rules: CsvRules,
+): ReadingSource => {
+  const memory = rowMemory()
+  const noted: Noted[] = []
+  let rowCount = 0
+  let blankCount = 0
+  const open = (header: CsvRow): CsvReadings => {
+    const readings = openCsvReadings(header.cells, choices, rules)
+    if ('problem' in readings) throw new UsageError(readings.problem)
+    noted.push(
+      ...readings.otherHeadings.map(heading => ({ path: pointerTo(heading), message: 'The column is not used.' })),
+    )
+    return readings
+  }
+  const read = async function* (): AsyncGenerator<readonly ReadRow[]> {
+    let readings: CsvReadings | undefined
+    for await (const rows of readCsv(chunks, form)) {
+      const [header] = rows
+      if (header === undefined) continue
+      const isFirst = readings === undefined
+      readings ??= open(header)
+      memory.add(rows)
+      for (const { cells, line } of isFirst ? rows.slice(1) : rows) {
+        rowCount += 1
+        if (!readings.addRow(cells, line)) blankCount += 1
+      }
+      yield readings.take()
+    }
+    readings?.end()
+    yield readings?.take() ?? []
+  }
+  return {
+    format: 'csv',
+    canContinue: true,
+    read,
+    cellsOf: memory.find,
+    forget: memory.forget,
+    counts: () => ({ rows: rowCount, blank: blankCount }),
+    notes: () => ({ noted, notImported: [] }),
+  }
+}

@@ -1,0 +1,218 @@
+import { toSentence } from '../../contract/error.ts'
+import { objectNameText, readingsToRegisterBody, readingToRecordLine } from '../../contract/interchange/file-reading.ts'
+import { exactNumber } from '../../contract/json/exact-number.ts'
+import type { MeterBatchWire } from '../../contract/metering/meter-batch.ts'
+import { readReading } from '../../contract/metering/meter-cumulative.ts'
+import { readMeterRecord } from '../../contract/metering/meter-record.ts'
+import { type FileReading, type RefusedRow, type RowCode, refusedRow } from '../../domain/interchange/reading.ts'
+import { CallError, refusalOf } from '../service-client.ts'
+import { callPatiently, type ImportTarget } from './import-target.ts'
+import type { ReadingBatch } from './reading-batch.ts'
+
+/** Result of a batch: number of accepted readings, refused rows, and the ids of its receipts. */
+export type SentBatch = {
+  readonly accepted: number
+  readonly refused: readonly RefusedRow[]
+  readonly batchIds: readonly string[]
+}
+
+/** Sends batches of readings. `isDryRun` checks the readings with the rules of the service and sends nothing. */
+export type BatchSender = { readonly send: (batch: ReadingBatch) => Promise<SentBatch> }
+
+type SenderOptions = {
+  readonly target: Pick<ImportTarget, 'client'>
+  readonly isDryRun: boolean
+  /** Time of the import in ms, against which times are checked in a dry run. */
+  readonly at: number
+  readonly signal: AbortSignal
+  readonly onWait: (reason: string) => void
+}
+
+/** Known answers to the question whether an object exists. The oldest are forgotten. */
+const maxKnownObjects = 10_000
+
+/** Return whether an object exists, by its id or reference. Answers are cached. */
+const objectFinder = ({ target: { client }, signal }: SenderOptions) => {
+  const known = new Map<string, boolean>()
+  return async (kind: 'locations' | 'devices', name: string): Promise<boolean> => {
+    const path = `/${kind}/${encodeURIComponent(name)}`
+    const cached = known.get(path)
+    if (cached !== undefined) return cached
+    const answer = await callPatiently(() => client.call('GET', path), signal)
+    // A key for metering cannot read objects. The service then names unknown objects itself.
+    const exists = answer.status !== 404 && answer.status !== 409 && answer.status !== 422
+    if (known.size >= maxKnownObjects) known.clear()
+    known.set(path, exists)
+    return exists
+  }
+}
+
+type Finder = ReturnType<typeof objectFinder>
+
+const refuse = (reading: FileReading, field: string | null, code: RowCode, message: string): RefusedRow =>
+  refusedRow(reading.line, field, code, toSentence(message))
+
+/** Columns of the members of a record. */
+const columnOf: Readonly<Record<string, string>> = {
+  start_time: 'start',
+  end_time: 'end',
+  units: 'unit',
+  location_id: 'location',
+  device_id: 'device',
+  session_reference_id: 'session',
+  record_reference_id: 'record',
+  energy_flow_direction: 'direction',
+  tariff_direction: 'direction',
+}
+
+/** Return the reason that the reading alone gives for its refusal; null if the reading is valid. */
+const refuseReading = (reading: FileReading, at: number): RefusedRow | null => {
+  const element: Record<string, unknown> = JSON.parse(readingToRecordLine(reading))
+  element['value'] = exactNumber(reading.value)
+  const read = readMeterRecord(element, 'current', at)
+  if (read.ok) return null
+  const { field, code, message } = read.refusal
+  return refuse(reading, field === undefined ? null : (columnOf[field] ?? field), code, message)
+}
+
+const refuseObjects = async (reading: FileReading, find: Finder): Promise<RefusedRow | null> => {
+  const location = objectNameText(reading.location)
+  if (!(await find('locations', location)))
+    return refuse(reading, 'location', 'location_not_found', `The location ${location} does not exist`)
+  const device = reading.device === null ? null : objectNameText(reading.device)
+  if (device === null || (await find('devices', device))) return null
+  return refuse(reading, 'device', 'device_not_found', `The device ${device} does not exist`)
+}
+
+const identityOf = (reading: FileReading): string =>
+  readingToRecordLine({ ...reading, value: '0', confidence: null, units: 'WH' })
+
+/** Find the earlier reading of a batch with the identity of the reading at `index`. */
+const duplicateOf = (intervals: readonly FileReading[], index: number): FileReading | undefined => {
+  const identity = identityOf(intervals[index] as FileReading)
+  return intervals.slice(0, index).find(other => identityOf(other) === identity)
+}
+
+const refuseDuplicate = (reading: FileReading, first: FileReading): RefusedRow =>
+  refuse(reading, null, 'duplicate_row', `The reading of line ${first.line} has the same meter and times`)
+
+type Failed = MeterBatchWire['failed_records'][number]
+
+/** Create a sender. `send` throws `CallError` if the service refuses a submission as a whole or does not answer. */
+export const batchSender = (options: SenderOptions): BatchSender => {
+  const find = objectFinder(options)
+  return {
+    send: async batch => {
+      const parts = options.isDryRun
+        ? [await checkBatch(batch, options.at, find)]
+        : [await sendIntervals(batch, options, find), ...(await sendRegisters(batch, options))]
+      return {
+        accepted: parts.reduce((sum, { accepted }) => sum + accepted, 0),
+        refused: [...batch.refused, ...parts.flatMap(({ refused }) => refused)].sort((a, b) => a.line - b.line),
+        batchIds: parts.flatMap(({ batchIds }) => batchIds),
+      }
+    },
+  }
+}
+
+/** Check readings as the service does, apart from readings that are stored already. */
+const checkBatch = async (batch: ReadingBatch, at: number, find: Finder): Promise<SentBatch> => {
+  const refused: RefusedRow[] = []
+  const firsts = new Map<string, FileReading>()
+  const readings = [...batch.intervals, ...[...batch.registers.values()].flat()]
+  for (const reading of readings) {
+    const identity = identityOf(reading)
+    const first = firsts.get(identity)
+    const refusal =
+      refuseReading(reading, at) ??
+      (first === undefined ? await refuseObjects(reading, find) : refuseDuplicate(reading, first))
+    if (refusal === null) firsts.set(identity, reading)
+    else refused.push(refusal)
+  }
+  return { accepted: readings.length - refused.length, refused, batchIds: [] }
+}
+
+const nothingSent: SentBatch = { accepted: 0, refused: [], batchIds: [] }
+
+const sendIntervals = async (batch: ReadingBatch, options: SenderOptions, find: Finder): Promise<SentBatch> => {
+  if (batch.intervals.length === 0) return nothingSent
+  const { client } = options.target
+  const path = '/meters/interval'
+  const submit = () => client.call<MeterBatchWire>('PUT', path, batch.ndjson, 'application/x-ndjson')
+  const answer = await callPatiently(submit, options.signal, options.onWait)
+  if (answer.status !== 200 || answer.body === null) throw refusalOf('PUT', path, answer)
+  const { id, records_accepted: accepted, failed_records: failed } = answer.body
+  const refused: RefusedRow[] = []
+  for (const failure of failed) refused.push(await explainFailure(batch.intervals, failure, options.at, find))
+  return { accepted, refused, batchIds: [id] }
+}
+
+/** Find the code of a failed record: receipts have messages only. */
+const explainFailure = async (
+  intervals: readonly FileReading[],
+  { record_num: recordNumber, error }: Failed,
+  at: number,
+  find: Finder,
+): Promise<RefusedRow> => {
+  const reading = intervals[recordNumber - 1]
+  if (reading === undefined) throw new CallError(`The service refused the unknown record ${recordNumber}.`, null, null)
+  const refusal = refuseReading(reading, at) ?? (await refuseObjects(reading, find))
+  if (refusal !== null) return refusal
+  const first = duplicateOf(intervals, recordNumber - 1)
+  return first === undefined ? refuse(reading, null, 'field_invalid', error) : refuseDuplicate(reading, first)
+}
+
+const sendRegisters = async ({ registers }: ReadingBatch, options: SenderOptions): Promise<readonly SentBatch[]> => {
+  const sent: SentBatch[] = []
+  for (const readings of registers.values()) sent.push(await sendRegister(readings, options))
+  return sent
+}
+
+const sendRegister = async (readings: readonly FileReading[], options: SenderOptions): Promise<SentBatch> => {
+  const isWhole = ({ start }: FileReading): boolean => start % 1000 === 0
+  const early = readings
+    .filter(reading => !isWhole(reading))
+    .map(reading => refuse(reading, 'time', 'not_a_time', 'The time of a register reading must be a whole second'))
+  const [first, ...rest] = readings.filter(isWhole)
+  if (first === undefined) return { ...nothingSent, refused: early }
+  const path = '/meters/cumulative/epoch'
+  const body = readingsToRegisterBody([first, ...rest])
+  const call = () => options.target.client.call<MeterBatchWire>('PUT', path, body)
+  const answer = await callPatiently(call, options.signal, options.onWait)
+  if (answer.status === 200 && answer.body !== null) {
+    const { id, records_accepted: accepted, failed_records: failed } = answer.body
+    const refused = failed.flatMap(({ record_num: recordNumber, error }) => {
+      const reading = recordNumber === 1 ? first : rest[recordNumber - 2]
+      return reading === undefined ? [] : [explainRegister(reading, [first, ...rest], error, options.at)]
+    })
+    return { accepted, refused: [...early, ...refused], batchIds: [id] }
+  }
+  const error = refusalOf('PUT', path, answer)
+  if (!isRefusalOfRegister(error)) throw error
+  const { code, message, field } = answer.body as unknown as { code: RowCode; message: string; field?: string }
+  const column = columnOf[field ?? ''] ?? null
+  const all = [first, ...rest].map(reading => refuse(reading, column, code, message))
+  return { ...nothingSent, refused: [...early, ...all] }
+}
+
+/** Find the code of a failed register reading. */
+const explainRegister = (
+  reading: FileReading,
+  readings: readonly FileReading[],
+  error: string,
+  at: number,
+): RefusedRow => {
+  const { start, value, recordReferenceId, units } = reading
+  const reference = recordReferenceId === null ? {} : { record_reference_id: recordReferenceId }
+  const element = { time: start / 1000, value: exactNumber(value), ...reference }
+  const read = readReading(element, units === 'WH' ? 'WH' : 'KWH', at)
+  if (!read.ok) return refuse(reading, read.refusal.field ?? null, read.refusal.code, read.refusal.message)
+  const first = readings.find(other => other.start === start)
+  return first === undefined || first === reading
+    ? refuse(reading, 'register', 'field_invalid', error)
+    : refuseDuplicate(reading, first)
+}
+
+/** Statuses that say the register is wrong, not the key or the request. */
+const isRefusalOfRegister = ({ status }: CallError): boolean =>
+  status === 400 || status === 404 || status === 409 || status === 422

@@ -1,0 +1,72 @@
+import { type ReadRow, refusedRow } from '../reading.ts'
+import { type ColumnChoices, type ColumnsProblem, findColumns, readingFields } from './columns.ts'
+import { type CsvRules, columnsProblem } from './csv-rules.ts'
+import { type LocalTimes, localTimes } from './local-times.ts'
+import { longRowReader, type RowReader } from './long-rows.ts'
+import { findDayColumns, wideRowReader } from './wide-rows.ts'
+
+/** Reader of the rows of a file, in order. */
+export type CsvReadings = {
+  /** Headings that give no member of a reading. */
+  readonly otherHeadings: readonly string[]
+  /** Add a row. Returns false if it has no value. */
+  readonly addRow: (cells: readonly string[], line: number) => boolean
+  /** Return the readings and refused rows that are complete, in file order. */
+  readonly take: () => readonly ReadRow[]
+  /** Complete the rows that wait for the second run of a doubled hour. */
+  readonly end: () => void
+}
+
+const isReadingField = (name: string): boolean => (readingFields as readonly string[]).includes(name)
+
+/** Read choices of columns for readings. */
+export { isReadingField }
+
+/** Rows of a file without a zone: all times have an offset. */
+const instantsOnly = (): LocalTimes => {
+  let rows: ReadRow[] = []
+  return {
+    add: row => rows.push(row),
+    addLocal: line => rows.push(refusedRow(line, null, 'not_a_time', 'The time has no UTC offset. Set --zone.')),
+    take: () => {
+      const taken = rows
+      rows = []
+      return taken
+    },
+    end: () => undefined,
+  }
+}
+
+/**
+ * Open a reader for a file with this header. Returns a problem if the columns do not give readings.
+ * Law: rows leave in file order, so the last row taken is the last one that is complete.
+ * Source: docs/rules/imports.md #csv.
+ */
+export const openCsvReadings = (
+  header: readonly string[],
+  choices: ColumnChoices,
+  rules: CsvRules,
+): CsvReadings | ColumnsProblem => {
+  const columns = findColumns(header, choices, isReadingField)
+  if ('problem' in columns) return columns
+  const problem = columnsProblem(columns, rules)
+  if (problem !== null) return problem
+  const times = rules.zone === null ? instantsOnly() : localTimes(rules.zone, rules.ambiguous)
+  const open = (readRow: RowReader, usedOthers: ReadonlySet<number>): CsvReadings => ({
+    otherHeadings: columns.others.filter(index => !usedOthers.has(index)).map(index => header[index] ?? ''),
+    addRow: (cells, line) => {
+      if (cells.length === header.length || (rules.layout === 'wide' && cells.length < header.length))
+        return readRow(cells, line)
+      const message = `The row has ${cells.length} columns, and the header has ${header.length}.`
+      times.add(refusedRow(line, null, 'wrong_columns', message))
+      return true
+    },
+    take: times.take,
+    end: times.end,
+  })
+  if (rules.layout === 'long' || rules.zone === null) return open(longRowReader(columns, rules, times), new Set())
+  const dayColumns = findDayColumns(header, columns, rules.intervalMs)
+  if ('problem' in dayColumns) return dayColumns
+  const used = new Set(dayColumns.columns.map(({ index }) => index))
+  return open(wideRowReader(columns, dayColumns, rules, rules.zone, times), used)
+}

@@ -1,0 +1,83 @@
+import type { TimeZone } from '../../civil-time.ts'
+import type { EnergyUnits } from '../../quantity.ts'
+import type { Directions, ObjectName } from '../reading.ts'
+import type { Columns, ColumnsProblem } from './columns.ts'
+import type { AmbiguousChoice } from './local-times.ts'
+import type { NumberMarks } from './number-text.ts'
+import type { TimeFormat } from './time-text.ts'
+
+/** Values that apply to all rows of a file, and the forms of its texts. */
+export type CsvRules = {
+  readonly layout: 'long' | 'wide'
+  readonly location: ObjectName | null
+  readonly device: ObjectName | null
+  readonly unit: EnergyUnits | null
+  readonly directions: Directions | null
+  /** Length of an interval in ms; null if the file has both times, or if the headings of the days decide it. */
+  readonly intervalMs: number | null
+  /** What a single time of an interval is. */
+  readonly label: 'start' | 'end'
+  /** Zone of times without an offset. */
+  readonly zone: TimeZone | null
+  readonly format: TimeFormat | null
+  readonly marks: NumberMarks
+  readonly ambiguous: AmbiguousChoice
+}
+
+const unitByWord: ReadonlyMap<string, EnergyUnits> = new Map([
+  ['WH', 'WH'],
+  ['KWH', 'KWH'],
+  ['W', 'W'],
+  ['KW', 'KW'],
+])
+
+/** Return the unit of a word; undefined for other words. Case does not matter. */
+export const unitOf = (word: string): EnergyUnits | undefined => unitByWord.get(word.trim().toUpperCase())
+
+/** Return the problem of columns that cannot give readings with these rules; null if they can. */
+export const columnsProblem = ({ indexes }: Columns, rules: CsvRules): ColumnsProblem | null => {
+  const has = (...fields: readonly string[]): boolean => fields.some(field => indexes.has(field))
+  if (rules.location === null && !has('location', 'location_reference')) {
+    return { problem: 'The location is unknown. Set --location, or name its column: --columns location=HEADING.' }
+  }
+  if (rules.unit === null && !has('unit')) {
+    return {
+      problem: 'The unit is unknown. Set --unit to WH, KWH, W or KW, or name its column: --columns unit=HEADING.',
+    }
+  }
+  return rules.layout === 'wide' ? wideProblem(has, rules) : longProblem(has, rules)
+}
+
+type HasColumn = (...fields: readonly string[]) => boolean
+
+const wideProblem = (has: HasColumn, { zone }: CsvRules): ColumnsProblem | null => {
+  if (!has('day')) return { problem: 'The column of the day is unknown. Name it: --columns day=HEADING.' }
+  return zone === null ? { problem: 'A file with a row for each day needs --zone, such as Europe/Berlin.' } : null
+}
+
+const longProblem = (has: HasColumn, { intervalMs, label }: CsvRules): ColumnsProblem | null => {
+  if (has('register')) {
+    return has('time', 'start', 'end')
+      ? null
+      : { problem: 'The time of the readings is unknown. Name its column: --columns time=HEADING.' }
+  }
+  if (!has('value')) return { problem: 'The column of the energy is unknown. Name it: --columns value=HEADING.' }
+  if (has('start') && has('end')) return null
+  if (!has('start', 'end', 'time')) {
+    return { problem: 'The times are unknown. Name their columns: --columns start=HEADING,end=HEADING.' }
+  }
+  if (intervalMs !== null) return null
+  const known = label === 'end' || (has('end') && !has('start')) ? 'ends' : 'starts'
+  return { problem: `The file has ${known} of intervals only. Set their length, such as --interval PT15M.` }
+}
+
+const durationText = /^PT(?:(\d{1,3})H)?(?:(\d{1,4})M)?(?:(\d{1,5})S)?$/
+
+/** Read an ISO 8601 duration of hours, minutes and seconds in ms; undefined if it is none, zero or above a day. */
+export const readIntervalMs = (text: string): number | undefined => {
+  const match = durationText.exec(text.toUpperCase())
+  if (match === null) return undefined
+  const [hours, minutes, seconds] = match.slice(1).map(part => Number(part ?? 0)) as [number, number, number]
+  const ms = ((hours * 60 + minutes) * 60 + seconds) * 1000
+  return ms > 0 && ms <= 24 * 3_600_000 ? ms : undefined
+}

@@ -1,0 +1,98 @@
+import type { EnergyUnits } from '../../quantity.ts'
+import {
+  type Directions,
+  directionsOf,
+  directionWords,
+  type ObjectName,
+  type RefusedRow,
+  refusedRow,
+} from '../reading.ts'
+import { type Columns, unguardText } from './columns.ts'
+import { type CsvRules, unitOf } from './csv-rules.ts'
+import { numberTextOf } from './number-text.ts'
+
+/** Members of a reading that are neither a time nor a value. */
+export type RowMembers = {
+  readonly location: ObjectName
+  readonly device: ObjectName | null
+  readonly sessionReferenceId: string | null
+  readonly recordReferenceId: string | null
+  readonly directions: Directions | null
+  readonly units: EnergyUnits
+  readonly confidence: string | null
+}
+
+/** Reads cells of a row by field. */
+export type CellReader = (cells: readonly string[], field: string) => string
+
+/** Return a reader of cells: the trimmed text of a field, empty if the column or the cell is absent. */
+export const cellReader = ({ indexes }: Columns): CellReader => {
+  return (cells, field) => {
+    const index = indexes.get(field)
+    return index === undefined ? '' : unguardText(cells[index] ?? '').trim()
+  }
+}
+
+const nameOf = (id: string, reference: string, constant: ObjectName | null): ObjectName | null => {
+  if (id !== '') return { id }
+  return reference === '' ? constant : { reference }
+}
+
+const textOrNull = (text: string): string | null => (text === '' ? null : text)
+
+/**
+ * Return a reader of the members of a row. Cells win over the values for all rows.
+ * The reader refuses rows without location, and words that are no unit, direction or number.
+ */
+export const memberReader = (columns: Columns, rules: CsvRules) => {
+  const cell = cellReader(columns)
+  return (cells: readonly string[], line: number): RowMembers | RefusedRow => {
+    const location = nameOf(cell(cells, 'location'), cell(cells, 'location_reference'), rules.location)
+    if (location === null) return refusedRow(line, 'location', 'location_not_found', 'The row names no location.')
+    const unitText = cell(cells, 'unit')
+    const units = unitText === '' ? rules.unit : unitOf(unitText)
+    if (units === undefined || units === null)
+      return refusedRow(line, 'unit', 'field_invalid', `"${unitText}" is no unit. Units are WH, KWH, W and KW.`)
+    const word = cell(cells, 'direction')
+    const directions = word === '' ? rules.directions : directionsOf(word)
+    if (directions === undefined) {
+      const message = `"${word}" is no direction. Directions are ${directionWords.join(', ')}.`
+      return refusedRow(line, 'direction', 'field_invalid', message)
+    }
+    const confidenceText = cell(cells, 'confidence')
+    const confidence = confidenceText === '' ? null : numberTextOf(confidenceText, rules.marks)
+    if (confidence === undefined)
+      return refusedRow(line, 'confidence', 'not_a_number', `"${confidenceText}" is not a number.`)
+    return {
+      location,
+      device: nameOf(cell(cells, 'device'), cell(cells, 'device_reference'), rules.device),
+      sessionReferenceId: textOrNull(cell(cells, 'session')),
+      recordReferenceId: textOrNull(cell(cells, 'record')),
+      directions,
+      units,
+      confidence,
+    }
+  }
+}
+
+/** Read the text of a value; null if it is blank. Refuses texts that are no number. */
+export const readValueText = (
+  text: string,
+  rules: CsvRules,
+  line: number,
+  field: string,
+): string | null | RefusedRow => {
+  if (text === '') return null
+  const value = numberTextOf(text, rules.marks)
+  if (value !== undefined) return value
+  const hint = /^[\d.,\s'’+-]+$/.test(text) ? ' Set --decimal and --thousands to the marks of the file.' : ''
+  return refusedRow(line, field, 'not_a_number', `"${text.slice(0, 60)}" is not a number.${hint}`)
+}
+
+/** Name of a series of readings: one meter. */
+export const seriesOf = ({ location, device, directions }: RowMembers): string => {
+  const name = (object: ObjectName | null) => (object === null ? '' : Object.values(object)[0])
+  return [name(location), name(device), directions?.energyFlowDirection ?? '', directions?.tariffDirection ?? ''].join(
+    '\n',
+  )
+}

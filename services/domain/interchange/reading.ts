@@ -1,0 +1,79 @@
+import type { EnergyUnits } from '../quantity.ts'
+import type { EnergyFlowDirection } from '../record/record.ts'
+import type { RefusalCode } from '../refusal.ts'
+import type { TariffDirection } from '../tariff/tariff.ts'
+
+/** Reasons to refuse a row of a file, beside the refusal codes of the service. The list is closed. */
+export const rowCodes = [
+  'not_a_number',
+  'not_a_time',
+  'ambiguous_time',
+  'no_such_time',
+  'wrong_columns',
+  'duplicate_row',
+  'zero_duration',
+] as const
+
+export type RowCode = RefusalCode | (typeof rowCodes)[number]
+
+/** Row of a file that cannot be imported. `line` is the line of the file, from 1; `field` is the column. */
+export type RefusedRow = {
+  readonly line: number
+  readonly field: string | null
+  readonly code: RowCode
+  readonly message: string
+}
+
+/** Location or device as a file names it: an id, or an own reference. */
+export type ObjectName = { readonly id: string } | { readonly reference: string }
+
+export type Directions = {
+  readonly energyFlowDirection: EnergyFlowDirection
+  readonly tariffDirection: TariffDirection
+}
+
+/**
+ * Reading of a file. `value` and `confidence` are decimal texts without leading zeros, as in JSON.
+ * `start` and `end` are instants (ms). A register reading has the value of a register at `end`; its start is the same.
+ */
+export type FileReading = {
+  readonly line: number
+  readonly isRegister: boolean
+  readonly location: ObjectName
+  readonly device: ObjectName | null
+  readonly sessionReferenceId: string | null
+  readonly recordReferenceId: string | null
+  /** Null: the defaults of a record. */
+  readonly directions: Directions | null
+  readonly units: EnergyUnits
+  readonly value: string
+  readonly confidence: string | null
+  readonly start: number
+  readonly end: number
+}
+
+/** Reading of a file, or the reason to refuse it. `code` is present in a refused row only. */
+export type ReadRow = FileReading | RefusedRow
+
+export const isRefusedRow = (row: ReadRow): row is RefusedRow => 'code' in row
+
+export const refusedRow = (line: number, field: string | null, code: RowCode, message: string): RefusedRow => ({
+  line,
+  field,
+  code,
+  message,
+})
+
+const directionsByWord: ReadonlyMap<string, Directions> = new Map([
+  ['INBOUND', { energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' }],
+  ['IMPORT', { energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' }],
+  ['OUTBOUND', { energyFlowDirection: 'OUTBOUND', tariffDirection: 'EXPORT' }],
+  ['EXPORT', { energyFlowDirection: 'OUTBOUND', tariffDirection: 'EXPORT' }],
+  ['LOCAL', { energyFlowDirection: 'INBOUND', tariffDirection: 'LOCAL' }],
+])
+
+/** Words of a direction in a file. */
+export const directionWords: readonly string[] = [...directionsByWord.keys()]
+
+/** Return the directions of a word; undefined for other words. Case does not matter. */
+export const directionsOf = (word: string): Directions | undefined => directionsByWord.get(word.toUpperCase())

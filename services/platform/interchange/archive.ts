@@ -1,0 +1,126 @@
+import { open } from 'node:fs/promises'
+import { pipeline } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { Unzip, type UnzipFile, UnzipInflate } from 'fflate'
+import { Failure } from '../failure.ts'
+
+/** Limits of an archive: inflated size in bytes, and ratio of inflated to compressed size. */
+export type ArchiveLimits = { readonly bytes: number; readonly ratio: number }
+
+/** Limits of the command line. Below 1 MiB the ratio does not count, as small texts can be very repetitive. */
+export const archiveLimits: ArchiveLimits = { bytes: 64 * 2 ** 30, ratio: 200 }
+const uncheckedBytes = 2 ** 20
+
+/** Number of bytes that are inflated between two checks of the limits. */
+const chunkBytes = 65_536
+
+type Chunks = AsyncIterable<Uint8Array>
+
+const invalid = (message: string, cause?: unknown): Failure => new Failure('file_unreadable', message, { cause })
+
+/** Check the inflated bytes of an archive against the compressed bytes that were read so far. */
+const sizeCheck = (limits: ArchiveLimits) => {
+  let inflated = 0
+  return (more: number, compressed: number): Failure | undefined => {
+    inflated += more
+    if (inflated > limits.bytes) return invalid(`The archive inflates to more than ${limits.bytes / 2 ** 30} GiB.`)
+    if (inflated <= uncheckedBytes || inflated <= compressed * limits.ratio) return undefined
+    return invalid(
+      `The archive inflates to more than ${limits.ratio} times its size. Send the file without an archive.`,
+    )
+  }
+}
+
+async function* gunzipped(chunks: Chunks, limits: ArchiveLimits): AsyncGenerator<Uint8Array> {
+  let compressed = 0
+  const counted = async function* () {
+    for await (const chunk of chunks) {
+      compressed += chunk.length
+      yield chunk
+    }
+  }
+  const gunzip = createGunzip({ chunkSize: chunkBytes })
+  // The error reaches the reader of `gunzip` too.
+  pipeline(counted, gunzip, () => undefined)
+  const check = sizeCheck(limits)
+  try {
+    for await (const chunk of gunzip as AsyncIterable<Uint8Array>) {
+      const failure = check(chunk.length, compressed)
+      if (failure !== undefined) throw failure
+      yield chunk
+    }
+  } catch (error) {
+    throw error instanceof Failure ? error : invalid('The gzip file is damaged or incomplete.', error)
+  }
+}
+
+/** Streams of the only entry of a zip file. Further entries, encrypted ones and unknown methods are refused. */
+async function* unzipped(chunks: Chunks, limits: ArchiveLimits): AsyncGenerator<Uint8Array> {
+  let pending: Uint8Array[] = []
+  let compressed = 0
+  let isFinal = false
+  let failure: Failure | undefined
+  const check = sizeCheck(limits)
+  const names: string[] = []
+  const onEntry = (entry: UnzipFile): void => {
+    if (entry.name.endsWith('/')) return
+    names.push(entry.name)
+    if (names.length > 1) failure ??= invalid(`The zip file has several files: ${names.join(' and ')}. Send one.`)
+    entry.ondata = (error, bytes, isLast) => {
+      // fflate calls again with an error that is thrown here, so the failure waits for the end of the push.
+      failure ??= error === null ? check(bytes.length, compressed) : invalid('The zip file is damaged.', error)
+      isFinal ||= isLast
+      if (failure === undefined) pending.push(bytes)
+    }
+    entry.start()
+  }
+  const unzip = new Unzip(onEntry)
+  unzip.register(UnzipInflate)
+  const push = (bytes: Uint8Array, isLast: boolean): Uint8Array[] => {
+    try {
+      compressed += bytes.length
+      unzip.push(bytes, isLast)
+    } catch (error) {
+      failure ??= invalid('The zip file is damaged, or uses an unknown method.', error)
+    }
+    if (failure !== undefined) throw failure
+    const taken = pending
+    pending = []
+    return taken
+  }
+  for await (const chunk of chunks) {
+    // A chunk of 64 KiB could inflate to 64 MiB at once, before a check.
+    for (let at = 0; at < chunk.length; at += 1024) yield* push(chunk.subarray(at, at + 1024), false)
+  }
+  yield* push(new Uint8Array(0), true)
+  if (names.length === 0) throw invalid('The zip file has no file.')
+  if (!isFinal) throw invalid('The zip file is incomplete.')
+}
+
+/** Return the first chunk of a stream, and the stream with that chunk. An empty stream has an empty first chunk. */
+export const peekChunks = async (chunks: Chunks): Promise<{ readonly first: Uint8Array; readonly all: Chunks }> => {
+  const iterator = chunks[Symbol.asyncIterator]()
+  const first = await iterator.next()
+  const all = async function* (): AsyncGenerator<Uint8Array> {
+    for (let next = first; next.done !== true; next = await iterator.next()) yield next.value
+  }
+  return { first: first.done === true ? new Uint8Array(0) : first.value, all: all() }
+}
+
+/** Return the content of a file: of the only file in a gzip or zip archive, by its first bytes, or the bytes as they are. */
+export async function* openArchive(chunks: Chunks, limits: ArchiveLimits = archiveLimits): AsyncGenerator<Uint8Array> {
+  const { first, all } = await peekChunks(chunks)
+  const [a, b, c, d] = first
+  if (a === 0x1f && b === 0x8b) yield* gunzipped(all, limits)
+  else if (a === 0x50 && b === 0x4b && c === 3 && d === 4) yield* unzipped(all, limits)
+  else yield* all
+}
+
+/** Read a file in chunks. `onBytes` receives the number of bytes of each chunk. */
+export async function* readFileChunks(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  await using file = await open(path)
+  for await (const chunk of file.createReadStream({ highWaterMark: 2 ** 17, autoClose: false })) {
+    onBytes(chunk.length)
+    yield chunk
+  }
+}
