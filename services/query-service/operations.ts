@@ -8,6 +8,7 @@ import type { CostDependencies, QueryServiceDependencies } from './dependencies.
 import { eventOperations } from './events/events.ts'
 import { webhookDeliveryOperations } from './events/webhook-deliveries.ts'
 import { webhookOperations } from './events/webhooks.ts'
+import { tariffImportOperation } from './interchange/import-tariffs.ts'
 import { marketOperations } from './markets/markets.ts'
 import { planAssignmentOperations } from './plans/plan-assignments.ts'
 import { planVersionOperations } from './plans/plan-versions.ts'
@@ -35,6 +36,7 @@ export const queryServiceOperations = (dependencies: QueryServiceDependencies): 
   ...locationOperations(dependencies),
   ...deviceOperations(dependencies),
   ...tariffOperations(dependencies),
+  tariffImportOperation(dependencies),
   ...chargeOperations(dependencies),
   ...planOperations(dependencies),
   ...planVersionOperations(dependencies),

@@ -9,6 +9,7 @@ import * as event from '../events/event.ts'
 import * as webhookDelivery from '../events/webhook-delivery.ts'
 import * as webhookEndpoint from '../events/webhook-endpoint.ts'
 import * as webhookResend from '../events/webhook-resend.ts'
+import { tariffImport } from '../interchange/tariff-import.ts'
 import * as market from '../markets/market.ts'
 import * as marketPrice from '../markets/market-price.ts'
 import * as meterBatch from '../metering/meter-batch.ts'
@@ -67,6 +68,7 @@ export const operations: readonly Operation[] = [
   calendar.calendarUpdate,
   calendar.calendarDelete,
   tariff.tariffCreate,
+  tariffImport,
   tariff.tariffList,
   tariff.tariffRetrieve,
   tariff.tariffUpdate,

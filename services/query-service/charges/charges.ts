@@ -33,7 +33,7 @@ const noCharge = refused('not_found', 'No charge has this id')
 const toWire = (charge: StoredCharge): Promise<ChargeWire> => runInTimeSlices(chargeToWire(charge), charge.accountId)
 
 /** Describe a change of a charge, with its event and audit entry. */
-const chargeChange = async (charge: StoredCharge, type: string): Promise<Change<ChargeWire>> => {
+export const chargeChange = async (charge: StoredCharge, type: string): Promise<Change<ChargeWire>> => {
   const value = await toWire(charge)
   return {
     value,

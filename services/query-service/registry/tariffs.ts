@@ -74,7 +74,7 @@ const locationEvents = async (
 }
 
 /** Describe a change of a tariff, with its event, audit entry and recost request. */
-const tariffChange = async (
+export const tariffChange = async (
   transaction: TenantTransaction,
   { tariff, recostRequest }: TariffChange,
   action: string,

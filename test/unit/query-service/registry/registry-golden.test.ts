@@ -170,7 +170,24 @@ const chargeAnswers = async (call: Call, location: string): Promise<Readonly<Rec
   }
 }
 
-/** Create a calendar and return its answers. Calendars exist in the current API version only. */
+/** Import a rate with an energy price and a fixed charge, whose reactive power is not imported. */
+const importAnswers = async (call: Call): Promise<Readonly<Record<string, Answer>>> => {
+  const location = idOf(await call('POST', '/locations', { timezone: 'America/Denver', currency_code: 'USD' }))
+  const rate = {
+    ...{ label: 'rate-17', name: 'Residential', utility: 'Public Service', startdate: 1_633_068_000 },
+    ...{ energyratestructure: [[{ rate: 0.11, adj: 0.0051, unit: 'kWh' }]] },
+    ...{ fixedchargefirstmeter: 5.71, fixedchargeunits: '$/month', demandreactivepowercharge: 0.3 },
+  }
+  const path = `/tariffs/import?format=urdb&location_id=${location}`
+  return {
+    tariff_import: await call('POST', path, { items: [rate] }),
+    tariff_import_dry_run: await call('POST', `${path}&dry_run=true&replace=true`, {
+      items: [{ ...rate, label: 'new' }],
+    }),
+  }
+}
+
+/** Create a calendar, import tariffs, and return the answers. Both exist in the current API version only. */
 const calendarAnswers = async (): Promise<Readonly<Record<string, Answer>>> => {
   const { live } = await makeAccount(service)
   const call = (method: string, path: string, body?: unknown) =>
@@ -187,11 +204,12 @@ const calendarAnswers = async (): Promise<Readonly<Record<string, Answer>>> => {
     calendar,
     calendar_with_dates: await call('GET', `/calendars/${idOf(calendar)}?year=2026`),
     calendar_list: await call('GET', '/calendars'),
+    ...(await importAnswers(call)),
     event_of_calendar: await call('GET', '/events?event_type=calendar.create'),
   }
 }
 
-describe('calendars', async () => {
+describe('calendars and imports', async () => {
   const answers = await calendarAnswers()
 
   it.each(Object.keys(answers))('writes %s as published', async name => {

@@ -1,0 +1,159 @@
+import { z } from 'zod'
+import { parseDate } from '../../domain/civil-date.ts'
+import { notImportedReasons } from '../../domain/interchange/report.ts'
+import { tariffFormats } from '../../domain/interchange/tariff-file.ts'
+import { readDecimal } from '../../domain/quantity.ts'
+import { count, idText, orNull } from '../answer-field.ts'
+import { objectIdentifier, oneOf, refuseField, text } from '../field.ts'
+import { defineOperation } from '../operation.ts'
+import { flag, parameters } from '../parameter.ts'
+import { locationOnly } from '../reference.ts'
+
+/** Local date as a day number of `civil-date.ts`, or `open`. */
+const dateOrOpen = z
+  .string()
+  .transform((value, context): number | 'open' => {
+    const day = value === 'open' ? value : parseDate(value)
+    return day ?? refuseField(context, 'field_invalid', 'must be open or a date of the form YYYY-MM-DD')
+  })
+  .meta({ type: 'string', examples: ['2026-01-01'] })
+
+const decimal = (scale: number, min: bigint, max: bigint) =>
+  z
+    .string()
+    .transform((value, context) => {
+      const read = readDecimal(value, { scale, min, max }, '')
+      return read.ok ? read.value : refuseField(context, read.refusal.code, read.refusal.message.trim())
+    })
+    .meta({ type: 'number' })
+
+const surcharge = decimal(9, -1_000_000_000_000_000n, 1_000_000_000_000_000n)
+const percentage = decimal(7, -1_000_000_000n, 5_000_000_000n)
+
+/** Percentage as a fraction in 1e-9; SOURCE: the rates of the file. */
+const vat = z
+  .string()
+  .transform((value): 'SOURCE' | string => (value.toLowerCase() === 'true' ? 'SOURCE' : value))
+  .pipe(z.union([z.literal('SOURCE'), percentage]))
+  .meta({ type: 'string', examples: ['25'] })
+
+const importShape = z.object({
+  object: z.literal('tariff_import'),
+  format: z.enum(tariffFormats),
+  location_id: idText('loc'),
+  sha256: z.string().describe('SHA-256 of the file.'),
+  dry_run: z.boolean(),
+  created: count.describe('Tariffs and charges that the import created.'),
+  unchanged: count.describe('Tariffs and charges that an earlier import created.'),
+  replaced: count.describe('Tariffs and charges that were voided.'),
+  imported: z.array(
+    z
+      .object({
+        object: z.enum(['tariff', 'charge']),
+        id: orNull(z.string()).describe('Null in a dry run, if the object does not exist yet.'),
+        name: z.string(),
+        direction: orNull(z.enum(['IMPORT', 'EXPORT', 'LOCAL'])).describe('Null for a charge.'),
+        type: z.string().describe('Type of the tariff, or kind of the charge.'),
+        status: z.enum(['CREATED', 'UNCHANGED']),
+        from: z.array(z.string()).describe('JSON pointers of its prices in the file.'),
+      })
+      .meta({ component: 'ImportedPrice' }),
+  ),
+  not_imported: z.array(
+    z
+      .object({
+        path: z.string().describe('JSON pointer in the file.'),
+        reason: z.enum(notImportedReasons),
+        affects: z.enum(['price', 'bill']).describe('price: its tariff is not imported. bill: it adds to the bill.'),
+        message: z.string(),
+      })
+      .meta({ component: 'NotImported' }),
+  ),
+  noted: z.array(
+    z
+      .object({ path: z.string().describe('JSON pointer in the file.'), message: z.string() })
+      .meta({ component: 'NotedPart' }),
+  ),
+})
+
+export type TariffImportWire = z.output<typeof importShape>
+
+const example: TariffImportWire = {
+  object: 'tariff_import',
+  format: 'urdb',
+  location_id: 'loc_0198c0ffee00112233445566',
+  sha256: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+  dry_run: false,
+  created: 1,
+  unchanged: 0,
+  replaced: 0,
+  imported: [
+    {
+      object: 'tariff',
+      id: 'trf_0198c0ffee00112233445566',
+      name: 'Residential time of use',
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      status: 'CREATED',
+      from: ['/items/0/energyratestructure', '/items/0/energyweekdayschedule'],
+    },
+  ],
+  not_imported: [
+    {
+      path: '/items/0/demandreactivepowercharge',
+      reason: 'reactive_power',
+      affects: 'bill',
+      message: 'Records have no reactive power.',
+    },
+  ],
+  noted: [{ path: '/items/0/utility', message: 'has no price' }],
+}
+
+export const tariffImport = defineOperation({
+  id: 'tariff_import',
+  summary: 'Import tariffs',
+  description:
+    'Creates the tariffs and charges of a file in a format of others, all of them or none. The answer names each part of the file: imported, not imported with its reason, or noted. Prices are exact: a tariff that this service cannot express is not imported. The same file again changes nothing.',
+  tag: 'Tariffs',
+  access: 'all',
+  routes: { current: [{ method: 'POST', path: '/tariffs/import' }], earlier: [] },
+  references: { query: { location_id: locationOnly } },
+  query: parameters({
+    location_id: objectIdentifier('loc'),
+    format: oneOf(...tariffFormats)
+      .optional()
+      .describe('Default: found by the members of the file.'),
+    dry_run: flag.default(false).describe('True: answer what the import would do, and change nothing.'),
+    replace: flag.default(false).describe('True: void other tariffs in the time of the imported ones.'),
+    valid_from: dateOrOpen
+      .optional()
+      .describe('Start of the first contract: a local date, or open. Default: as in the file.'),
+    valid_to: dateOrOpen.optional().describe('End of the last contract, exclusive: a local date, or open.'),
+    surcharge: surcharge.optional().describe('Added to each imported kWh, in major units.'),
+    vat: vat.optional().describe('Value-added tax in percent; true: the tax rates of the file.'),
+    type: text({ max: 64 }).optional().describe('Only OCPI tariffs of this type.'),
+  }),
+  body: 'raw',
+  anyMediaType: true,
+  bodyDocument: z.unknown().describe('File of at most 1 MiB.'),
+  answer: { name: 'TariffImport', shape: importShape },
+  status: 200,
+  idempotent: true,
+  refusals: [
+    'body_invalid',
+    'field_invalid',
+    'field_required',
+    'value_out_of_range',
+    'too_many_elements',
+    'location_not_found',
+    'tariff_overlap',
+    'plan_managed',
+    'schedule_invalid',
+    'charge_invalid',
+    'steps_not_rising',
+  ],
+  examples: {
+    body: { items: [{ label: '618940545457a35a1c4097ec', energyratestructure: [[{ rate: 0.11 }]] }] },
+    answer: example,
+  },
+})

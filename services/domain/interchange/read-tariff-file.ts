@@ -1,0 +1,59 @@
+import { validateCharge } from '../charge/validate-charge.ts'
+import { accepted, type Result } from '../refusal.ts'
+import { validateCoverageInSteps } from '../tariff/validate-coverage.ts'
+import { readOcpi } from './ocpi/read-ocpi.ts'
+import { collectReport } from './report.ts'
+import { isSourceObject, refusalOfFault, type SourceField, type SourceValue } from './source-value.ts'
+import {
+  dateGroups,
+  type ImportContext,
+  type ImportGroup,
+  type ImportOptions,
+  type ImportReader,
+  type TariffFile,
+  type TariffFormat,
+} from './tariff-file.ts'
+import { readUrdb } from './urdb/read-urdb.ts'
+
+type FormatReader = (file: SourceField, reader: ImportReader) => Generator<void, readonly ImportGroup[]>
+
+const readers: Readonly<Record<TariffFormat, FormatReader>> = { urdb: readUrdb, ocpi: readOcpi }
+
+/** Return the format of a file by its members; null if none fits. */
+export const detectTariffFormat = (file: SourceValue): TariffFormat | null => {
+  const first = Array.isArray(file) ? file[0] : file
+  if (!isSourceObject(first)) return null
+  const has = (name: string): boolean => Object.hasOwn(first, name)
+  if (has('items') || has('energyratestructure') || has('label')) return 'urdb'
+  return has('elements') || has('data') ? 'ocpi' : null
+}
+
+/**
+ * Read a file of tariffs, in steps. The report names each part that cannot be imported exactly.
+ * Refuses a file that does not have the form of its format, with the JSON pointer of the first fault.
+ * Source: docs/rules/interchange-tariffs.md #exact-prices, #report.
+ */
+export function* readTariffFile(
+  format: TariffFormat,
+  file: SourceValue,
+  context: ImportContext,
+  options: ImportOptions,
+): Generator<void, Result<TariffFile>> {
+  const report = collectReport()
+  const reader: ImportReader = { context, options, report }
+  try {
+    const groups = yield* readers[format]({ path: '', value: file }, reader)
+    const datedParts = dateGroups(groups, reader)
+    for (const { terms } of datedParts.tariffs) {
+      const refusal = yield* validateCoverageInSteps(terms.schedule)
+      if (refusal !== undefined) return { ok: false, refusal }
+    }
+    for (const { terms } of datedParts.charges) {
+      const refusal = validateCharge(terms)
+      if (refusal !== null) return { ok: false, refusal }
+    }
+    return accepted({ ...datedParts, ...report.finish(file) })
+  } catch (error) {
+    return refusalOfFault(error)
+  }
+}

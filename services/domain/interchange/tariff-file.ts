@@ -1,0 +1,182 @@
+import type { ChargeTerms } from '../charge/charge.ts'
+import type { TimeZone } from '../civil-time.ts'
+import { localDayNumber, startOfDayNumber } from '../civil-time.ts'
+import { addFractions, type Fraction, fractionOf, roundFraction } from '../fraction.ts'
+import type { Rate, Surcharges } from '../tariff/rate.ts'
+import type { TariffTerms } from '../tariff/tariff.ts'
+import type { Noted, NotImported, ReportCollector } from './report.ts'
+import { sourceFault } from './source-value.ts'
+
+/** Formats of tariffs. */
+export const tariffFormats = ['urdb', 'ocpi'] as const
+export type TariffFormat = (typeof tariffFormats)[number]
+
+/** Location of an import. */
+export type ImportContext = {
+  readonly currencyCode: string
+  readonly timeZone: TimeZone
+  readonly hasCalendar: boolean
+}
+
+/** Value-added tax: NONE adds none, SOURCE uses the tax of the file, a fraction is a rate (0.25 is 25 %). */
+export type ImportVat = 'NONE' | 'SOURCE' | Fraction
+
+/** Choices of an import. */
+export type ImportOptions = {
+  /** Local day number that replaces the first start, or the last end (exclusive). Null keeps those of the file. */
+  readonly validFrom: number | 'open' | null
+  readonly validTo: number | 'open' | null
+  /** Added to each imported kWh, in major units. */
+  readonly surcharge: Fraction
+  readonly vat: ImportVat
+  readonly type: string | null
+}
+
+/** Tariff to create. `from` are the JSON pointers of its prices. */
+export type DraftTariff = {
+  readonly name: string
+  readonly sourceId: string
+  readonly from: readonly string[]
+  readonly terms: TariffTerms
+}
+
+/** Charge to create. */
+export type DraftCharge = {
+  readonly name: string
+  readonly sourceId: string
+  readonly from: readonly string[]
+  readonly terms: ChargeTerms
+}
+
+/** Tariffs and charges of a file with one validity, in instants; null is open. */
+export type ImportGroup = {
+  readonly start: number | null
+  readonly end: number | null
+  /** JSON pointers of the validity. */
+  readonly validityFrom: readonly string[]
+  readonly tariffs: readonly (Omit<DraftTariff, 'terms'> & {
+    readonly terms: Omit<TariffTerms, 'contractStart' | 'contractEnd'>
+  })[]
+  readonly charges: readonly DraftCharge[]
+}
+
+/** Content of a file of tariffs. */
+export type TariffFile = {
+  readonly tariffs: readonly DraftTariff[]
+  readonly charges: readonly DraftCharge[]
+  readonly notImported: readonly NotImported[]
+  readonly noted: readonly Noted[]
+}
+
+/** Reader of a format. Yields between parts, so that other work can run. */
+export type ImportReader = {
+  readonly context: ImportContext
+  readonly options: ImportOptions
+  readonly report: ReportCollector
+}
+
+const billion = 1_000_000_000n
+/** Limit of prices per kWh, in 1e-9. */
+const maxPrice = 1_000_000n * billion
+
+export const zero: Fraction = fractionOf(0n)
+export const multiply = (a: Fraction, b: Fraction): Fraction =>
+  fractionOf(a.dividend * b.dividend, a.divisor * b.divisor)
+export const isZero = ({ dividend }: Fraction): boolean => dividend === 0n
+
+/** Add numbers exactly. Null is 0. */
+export const sum = (...values: readonly (Fraction | null)[]): Fraction =>
+  values.reduce<Fraction>((total, value) => addFractions(total, value ?? zero), zero)
+
+/** Round to 1e-9, half to even. */
+export const toNano = ({ dividend, divisor }: Fraction): bigint =>
+  roundFraction(fractionOf(dividend * billion, divisor))
+
+/** Round a price or an amount to 1e-9. Throws a fault above 1,000,000. */
+export const priceOf = (value: Fraction, path: string): bigint => {
+  const price = toNano(value)
+  if (price > maxPrice || price < -maxPrice)
+    throw sourceFault(path, 'must be from -1000000 to 1000000', 'value_out_of_range')
+  return price
+}
+
+/** Return the tax rate that the options give; null if the file decides or there is none. */
+export const givenVat = ({ vat }: ImportOptions): Fraction | null => (typeof vat === 'string' ? null : vat)
+
+/** Return a price with tax. */
+export const withVat = (price: Fraction, vat: Fraction | null): Fraction =>
+  vat === null ? price : multiply(price, addFractions(fractionOf(1n), vat))
+
+/** Surcharges of the options for imported energy, with a further surcharge per kWh. */
+export const surchargesOf = (
+  options: ImportOptions,
+  vat: Fraction | null,
+  path: string,
+  further: Fraction = zero,
+): Surcharges => ({
+  surchargeFixed: priceOf(sum(options.surcharge, further), path),
+  surchargePercentage: vat === null ? 0n : toNano(vat),
+})
+
+/** Create a rate without tiers. */
+export const flatRate = (price: bigint, surcharges: Surcharges): readonly Rate[] => [
+  { fixed: price, to: null, ...surcharges },
+]
+
+const maxTariffs = 100
+const maxCharges = 200
+
+/** Return the earliest of starts, or the latest of ends; null, which is open, comes first or last. */
+const extreme = (values: readonly (number | null)[], choose: (...of: number[]) => number): number | null =>
+  values.some(value => value === null) ? null : choose(...values.map(Number))
+
+/**
+ * Set the validity of tariffs and charges. `validFrom` replaces the earliest start and cuts what begins before it.
+ * `validTo` replaces the latest end and cuts what ends after it. Groups outside are noted.
+ */
+export const dateGroups = (
+  groups: readonly ImportGroup[],
+  { context: { timeZone }, options, report }: ImportReader,
+): Pick<TariffFile, 'tariffs' | 'charges'> => {
+  const instantOf = (day: number | 'open' | null): number | null =>
+    typeof day === 'number' ? startOfDayNumber(timeZone, day) : null
+  const [from, to] = [instantOf(options.validFrom), instantOf(options.validTo)]
+  const first = extreme(
+    groups.map(({ start }) => start),
+    Math.min,
+  )
+  const last = extreme(
+    groups.map(({ end }) => end),
+    Math.max,
+  )
+  const tariffs: DraftTariff[] = []
+  const charges: DraftCharge[] = []
+  for (const group of groups) {
+    const keepsStart = options.validFrom === null || (group.start !== first && (group.start ?? 0) > (from ?? -Infinity))
+    const keepsEnd = options.validTo === null || (group.end !== last && (group.end ?? 0) < (to ?? Infinity))
+    const start = keepsStart ? group.start : from
+    const end = keepsEnd ? group.end : to
+    const parts = [...group.tariffs, ...group.charges]
+    if (start !== null && end !== null && end <= start) {
+      for (const path of parts.flatMap(part => part.from)) report.addNoted(path, 'is outside the requested time')
+      continue
+    }
+    const { validityFrom } = group
+    if (parts.length === 0) for (const path of validityFrom) report.addNoted(path, 'has no price')
+    for (const part of parts) report.addImported([...part.from, ...validityFrom])
+    const withValidity = (from: readonly string[]): readonly string[] => [...from, ...validityFrom]
+    for (const { terms, from: paths, ...tariff } of group.tariffs) {
+      const dated = { ...terms, contractStart: start, contractEnd: end }
+      tariffs.push({ ...tariff, from: withValidity(paths), terms: dated })
+    }
+    const startDay = start === null ? null : localDayNumber(timeZone, start)
+    const endDay = end === null ? null : localDayNumber(timeZone, end - 1) + 1
+    for (const { terms, from: paths, ...charge } of group.charges)
+      charges.push({ ...charge, from: withValidity(paths), terms: { ...terms, startDay, endDay } })
+  }
+  if (tariffs.length > maxTariffs)
+    throw sourceFault('', `makes more than ${maxTariffs} tariffs. Split it`, 'too_many_elements')
+  if (charges.length > maxCharges)
+    throw sourceFault('', `makes more than ${maxCharges} charges. Split it`, 'too_many_elements')
+  return { tariffs, charges }
+}

@@ -1,0 +1,99 @@
+import { startOfDayNumber } from '../../civil-time.ts'
+import {
+  elementsAt,
+  hasNumber,
+  isAbsent,
+  isSourceObject,
+  memberAt,
+  type SourceField,
+  textAt,
+  wholeNumberAt,
+} from '../source-value.ts'
+import type { ImportGroup, ImportReader } from '../tariff-file.ts'
+import { readCharges } from './urdb-charges.ts'
+import { readEnergy } from './urdb-energy.ts'
+import { isAllZero } from './urdb-rate.ts'
+
+const maxItems = 100
+const secondsPerDay = 86_400
+/** Instant of the year 9999 in seconds. */
+const maxEpoch = 253_402_300_799
+
+/** Members whose amounts no charge of this service can say, with the reason. */
+const reasons = [
+  { names: /^coincident/, reason: 'coincident_peak', message: 'The peak of the utility is not known.' },
+  { names: /^demandreactivepowercharge$/, reason: 'reactive_power', message: 'Records have no reactive power.' },
+  { names: /^fixedchargeeaaddl$/, reason: 'no_charges', message: 'A location has one meter.' },
+] as const
+
+/** Numbers without a price: ids, times and limits of the rate. */
+const textNumbers = /^(eiaid|revisions|peakkw|voltage|demandhist|sourceversion)/
+
+const reportAttributes = (item: SourceField, { report }: ImportReader): void => {
+  for (const name of ['energyattrs', 'demandattrs', 'fixedattrs']) {
+    const sourceField = memberAt(item, name)
+    if (sourceField.value === undefined || sourceField.value === null) continue
+    const hasAmount = hasNumber(sourceField.value) || /\d/.test(JSON.stringify(sourceField.value))
+    if (!hasAmount) report.addNoted(sourceField.path, 'has no amount')
+    else
+      report.addNotImported({
+        ...{ path: sourceField.path, reason: 'discount_by_attribute', affects: 'bill' },
+        message: 'The amount depends on an attribute of the customer.',
+      })
+  }
+}
+
+const reportOthers = (item: SourceField, reader: ImportReader): void => {
+  if (!isSourceObject(item.value)) return
+  reportAttributes(item, reader)
+  for (const name of Object.keys(item.value)) {
+    const { path, value } = memberAt(item, name)
+    if (value === undefined) continue
+    if (textNumbers.test(name)) reader.report.addNoted(path, 'has no price')
+    const found = reasons.find(({ names }) => names.test(name))
+    if (found === undefined) continue
+    if (!hasNumber(value) || isAllZero(value, path)) reader.report.addNoted(path, 'has no amount')
+    else reader.report.addNotImported({ path, reason: found.reason, affects: 'bill', message: found.message })
+  }
+}
+
+/** Return the local day of an instant in seconds; null if it is absent. Only its UTC date counts. */
+const dayOf = (sourceField: SourceField): number | null => {
+  const seconds = wholeNumberAt(sourceField, 0, maxEpoch)
+  return seconds === null ? null : Math.floor(seconds / secondsPerDay)
+}
+
+const readItem = (item: SourceField, reader: ImportReader): ImportGroup => {
+  const { context, report } = reader
+  const label = textAt(memberAt(item, 'label'))
+  const sourceId = `urdb:${label ?? textAt(memberAt(item, 'name')) ?? ''}`
+  const [startField, endField] = [memberAt(item, 'startdate'), memberAt(item, 'enddate')]
+  const [start, end] = [dayOf(startField), dayOf(endField)]
+  reportOthers(item, reader)
+  if (context.currencyCode !== 'USD') {
+    const message = `The prices are in USD, the location is in ${context.currencyCode}.`
+    report.addNotImported({ path: item.path, reason: 'currency', affects: 'price', message })
+    return { start: null, end: null, validityFrom: [], tariffs: [], charges: [] }
+  }
+  return {
+    start: start === null ? null : startOfDayNumber(context.timeZone, start),
+    end: end === null ? null : startOfDayNumber(context.timeZone, end + 1),
+    validityFrom: [startField, endField].filter(sourceField => !isAbsent(sourceField)).map(({ path }) => path),
+    tariffs: readEnergy(item, reader, sourceId),
+    charges: readCharges({ item, reader, sourceId }),
+  }
+}
+
+/**
+ * Read rates of the Utility Rate Database: one rate, or `items` with up to 100 rates.
+ * Source: docs/rules/interchange-tariffs.md #urdb.
+ */
+export function* readUrdb(file: SourceField, reader: ImportReader): Generator<void, readonly ImportGroup[]> {
+  const items = memberAt(file, 'items')
+  const groups: ImportGroup[] = []
+  for (const item of isAbsent(items) ? [file] : elementsAt(items, maxItems)) {
+    groups.push(readItem(item, reader))
+    yield
+  }
+  return groups
+}

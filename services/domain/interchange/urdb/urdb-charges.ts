@@ -1,0 +1,294 @@
+import type { ChargeTerms, ChargeWindow, DemandCharge, LimitCharge, PriceUnit, Ratchet } from '../../charge/charge.ts'
+import { defaultComponents, defaultSequences } from '../../charge/charge.ts'
+import { fullWeight } from '../../charge/charge-window.ts'
+import { demandIntervals } from '../../charge/validate-charge.ts'
+import { type Fraction, fractionOf } from '../../fraction.ts'
+import { monthNames } from '../../tariff/day-pattern.ts'
+import {
+  elementsAt,
+  fractionAt,
+  isAbsent,
+  memberAt,
+  requiredFraction,
+  type SourceField,
+  sourceFault,
+  textAt,
+  wholeNumberAt,
+} from '../source-value.ts'
+import {
+  type DraftCharge,
+  type ImportReader,
+  isZero,
+  multiply,
+  priceOf,
+  toNano,
+  withVat,
+  zero,
+} from '../tariff-file.ts'
+import { requiredVat } from './urdb-energy.ts'
+import {
+  alwaysFirst,
+  isAllZero,
+  namedPeriods,
+  objectToTiers,
+  readBounds,
+  readPeriods,
+  readSchedule,
+  type UrdbSchedule,
+  type UrdbTier,
+} from './urdb-rate.ts'
+
+type Context = { readonly item: SourceField; readonly reader: ImportReader; readonly sourceId: string }
+
+const units: Readonly<Record<string, PriceUnit>> = { '$/day': 'DAY', '$/month': 'MONTH', '$/year': 'YEAR' }
+
+/** Members that all charges of a rate have. The dates come from the contract. */
+const common = <Kind extends ChargeTerms['kind']>(kind: Kind, name: string) => ({
+  ...{ kind, name, component: defaultComponents[kind], sequence: defaultSequences[kind] },
+  ...{ startDay: null, endDay: null },
+})
+
+/** Amount with its unit of time: from a member with units, or from a member whose name says the unit. */
+type AmountMember = { readonly name: string; readonly units?: string; readonly per?: PriceUnit }
+
+const fixedMembers: readonly AmountMember[] = [
+  { name: 'fixedchargefirstmeter', units: 'fixedchargeunits' },
+  { name: 'fixedmonthlycharge', per: 'MONTH' },
+]
+const minimumMembers: readonly AmountMember[] = [
+  { name: 'mincharge', units: 'minchargeunits' },
+  { name: 'minmonthlycharge', per: 'MONTH' },
+  { name: 'annualmincharge', per: 'YEAR' },
+]
+
+type Amount = { readonly amount: bigint; readonly per: PriceUnit; readonly from: readonly string[] }
+
+const readAmount = ({ item, reader }: Context, { name, units: unitName, per }: AmountMember): Amount | null => {
+  const sourceField = memberAt(item, name)
+  const amount = fractionAt(sourceField)
+  if (amount === null) return null
+  const unit = unitName === undefined ? null : memberAt(item, unitName)
+  const from = [sourceField.path, ...(unit === null || isAbsent(unit) ? [] : [unit.path])]
+  if (isZero(amount)) {
+    for (const path of from) reader.report.addNoted(path, 'is 0')
+    return null
+  }
+  const period = per ?? units[(unit === null ? null : textAt(unit)) ?? '']
+  if (period === undefined) {
+    const message = 'The unit is not $/day, $/month or $/year.'
+    for (const path of from) reader.report.addNotImported({ path, reason: 'unit', affects: 'bill', message })
+    return null
+  }
+  return { amount: priceOf(withVat(amount, requiredVat(reader)), sourceField.path), per: period, from }
+}
+
+const fixedCharge = (context: Context, member: AmountMember): readonly DraftCharge[] => {
+  const read = readAmount(context, member)
+  if (read === null) return []
+  const name = 'Fixed charge'
+  const terms = {
+    ...common('FIXED', name),
+    ...{ price: read.amount, per: read.per, quantity: BigInt(fullWeight), unit: null, prorate: 'DAYS' as const },
+  }
+  return [{ name, sourceId: context.sourceId, from: read.from, terms }]
+}
+
+const minimumCharge = (context: Context, member: AmountMember): readonly DraftCharge[] => {
+  const read = readAmount(context, member)
+  if (read === null) return []
+  const name = 'Minimum charge'
+  const base: LimitCharge['base'] = { kinds: null, components: null, directions: ['IMPORT'] }
+  const terms = { ...common('MINIMUM', name), amount: read.amount, per: read.per, perKwh: 0n, base }
+  return [{ name, sourceId: context.sourceId, from: read.from, terms }]
+}
+
+const window = (months: readonly number[], days: ChargeWindow['days'], hours: ChargeWindow['hours']): ChargeWindow => ({
+  months: months.length === 12 ? [] : months.flatMap(month => monthNames[month] ?? []),
+  ...{ dates: [], days, hours, weight: fullWeight },
+})
+
+/** Return the runs of hours of a period in a row of 24 hours. */
+const hoursOfPeriod = (row: readonly number[], period: number): ChargeWindow['hours'] => {
+  const runs: { validFrom: number; validTo: number }[] = []
+  for (const [hour, named] of row.entries()) {
+    if (named !== period) continue
+    const last = runs.at(-1)
+    if (last?.validTo === hour * 3_600) last.validTo += 3_600
+    else runs.push({ validFrom: hour * 3_600, validTo: (hour + 1) * 3_600 })
+  }
+  return runs
+}
+
+/** Return the windows in which a period applies. Equal months share a window; a period of all hours has none. */
+export const windowsOfPeriod = ({ weekday, weekend }: UrdbSchedule, period: number): readonly ChargeWindow[] => {
+  const byMonth = monthNames.map((_, month) => ({
+    weekday: hoursOfPeriod(weekday[month] ?? [], period),
+    weekend: hoursOfPeriod(weekend[month] ?? [], period),
+  }))
+  const windows = [...Map.groupBy(byMonth.keys(), month => JSON.stringify(byMonth[month]))].flatMap(([key, months]) => {
+    const [first] = months
+    const hours = first === undefined ? undefined : byMonth[first]
+    if (hours === undefined) return []
+    if (key === JSON.stringify({ weekday: hours.weekday, weekend: hours.weekday }))
+      return hours.weekday.length === 0 ? [] : [window(months, [], hours.weekday)]
+    return [
+      ...(hours.weekday.length === 0 ? [] : [window(months, ['Weekdays'], hours.weekday)]),
+      ...(hours.weekend.length === 0 ? [] : [window(months, ['Weekend'], hours.weekend)]),
+    ]
+  })
+  return windows
+}
+
+const isPercent = ({ dividend, divisor }: Fraction): boolean => dividend > divisor
+
+/** Return a share of 0 to 1 that a file writes as a fraction or in percent. */
+const shareOf = (value: Fraction): Fraction => (isPercent(value) ? multiply(value, fractionOf(1n, 100n)) : value)
+
+const ratchetMembers = ['demandratchetpercentage', 'lookbackpercent', 'lookbackrange', 'lookbackmonths']
+
+/** Read the ratchet of the demand charges; null if there is none or it is reported. */
+const readRatchet = ({ item, reader: { report } }: Context): { ratchet: Ratchet; from: readonly string[] } | null => {
+  const sourceFields = ratchetMembers.map(name => memberAt(item, name)).filter(sourceField => !isAbsent(sourceField))
+  const [percentages, percent, range, months] = ratchetMembers.map(name => memberAt(item, name)) as [
+    SourceField,
+    SourceField,
+    SourceField,
+    SourceField,
+  ]
+  const shares = isAllZero(percentages.value, percentages.path) ? [] : elementsAt(percentages, 12).map(requiredFraction)
+  const single = fractionAt(percent)
+  const share = single === null || isZero(single) ? shares[0] : single
+  if (share === undefined || isZero(share)) {
+    for (const { path } of sourceFields) report.addNoted(path, 'has no ratchet')
+    return null
+  }
+  const isUniform =
+    shares.every(one => toNano(one) === toNano(shares[0] ?? zero)) && (shares.length === 0 || share === shares[0])
+  const span = isAbsent(range) ? null : wholeNumberAt(range, 0, 1_000)
+  const flags = isAbsent(months) ? [] : elementsAt(months, 12)
+  if (!isUniform || span === null || span < 1 || span > 24 || (flags.length !== 0 && flags.length !== 12)) {
+    const message = 'The ratchet does not name one share and the number of months before.'
+    for (const { path } of sourceFields) report.addNotImported({ path, reason: 'ratchet', affects: 'bill', message })
+    return null
+  }
+  const inMonths = flags.flatMap(({ value, path }, index) => (isAllZero(value, path) ? [] : [index + 1]))
+  return {
+    ratchet: { share: toNano(shareOf(share)), months: span, inMonths },
+    from: sourceFields.map(({ path }) => path),
+  }
+}
+
+type Demand = { readonly structure: string; readonly unit: string; readonly name: string }
+
+/** Create the demand charges of a structure, one for each period that has a price. */
+const demandCharges = (context: Context, demand: Demand, schedule: UrdbSchedule, from: readonly string[]) => {
+  const { item, reader, sourceId } = context
+  const structure = memberAt(item, demand.structure)
+  const periods = readPeriods(structure)
+  const windowField = memberAt(item, 'demandwindow')
+  const intervalMinutes = wholeNumberAt(windowField, 0, 1_000_000) ?? 60
+  const unit = textAt(memberAt(item, demand.unit))
+  const named = [...namedPeriods(schedule)].sort((a, b) => a - b)
+  const objection =
+    unit !== null && unit !== 'kW'
+      ? { path: memberAt(item, demand.unit).path, reason: 'unit' as const, message: 'The unit is not kW.' }
+      : demandIntervals.includes(intervalMinutes)
+        ? firstObjection(periods, named, structure.path)
+        : { path: windowField.path, reason: 'unit' as const, message: 'Demand is measured in 15, 30 or 60 minutes.' }
+  if (objection !== null) {
+    for (const path of new Set([objection.path, ...from]))
+      reader.report.addNotImported({ ...objection, path, affects: 'bill' })
+    return []
+  }
+  const ratchet = readRatchet(context)
+  const vat = requiredVat(reader)
+  return named.flatMap((period): readonly DraftCharge[] => {
+    const tiers = periods[period] as readonly UrdbTier[]
+    const prices = tiers.map(({ rate, max }) => priceOf(withVat(rate ?? zero, vat), max.path))
+    if (prices.every(price => price === 0n)) return []
+    const bounds = readBounds(tiers)
+    const name = named.length === 1 ? demand.name : `${demand.name} ${period + 1}`
+    const terms: ChargeTerms = {
+      ...common('DEMAND', name),
+      ...demandDefaults,
+      intervalMinutes,
+      windows: named.length === 1 ? [] : windowsOfPeriod(schedule, period),
+      ratchet: ratchet?.ratchet ?? null,
+      price: prices.length === 1 ? (prices[0] as bigint) : null,
+      tiers: prices.length === 1 ? null : prices.map((price, index) => ({ to: bounds[index] ?? null, price })),
+    }
+    return [{ name, sourceId, from: [...from, ...(ratchet?.from ?? [])], terms }]
+  })
+}
+
+const firstObjection = (periods: readonly (readonly UrdbTier[])[], named: readonly number[], structure: string) => {
+  for (const period of named) {
+    const objection = objectToTiers(periods[period], { structure, period, units: ['kW'], unitReason: 'unit' })
+    if (objection !== null) return objection
+  }
+  return null
+}
+
+/** Members of a demand charge on the highest power of a month. */
+export const demandDefaults: Omit<
+  DemandCharge,
+  'id' | 'planId' | 'kind' | 'name' | 'component' | 'sequence' | 'startDay' | 'endDay'
+> = {
+  ...{ counts: 'IMPORT', deviceIds: null, intervalMinutes: 60, windows: [], highest: 1, hasDistinctDays: false },
+  ...{ over: 'PERIOD', rollingMonths: 12, rolling: 'MEAN', monthFloor: 0n, ratchet: null, floor: 0n, above: 0n },
+  ...{ rounding: null, history: [], price: null, tiers: null, steps: null, stepEdge: 'LOWER_INCLUSIVE' },
+  ...{ per: 'MONTH', yearBasis: 'MONTHS', prorate: 'DAYS' },
+}
+
+/** Note the parts of demand whose prices are 0, unless they are reported. */
+const noteZero = ({ report }: ImportReader, from: readonly string[]): void => {
+  for (const path of from) report.addNoted(path, 'has no amount')
+}
+
+const flatDemand = (context: Context): readonly DraftCharge[] => {
+  const { item, reader } = context
+  const sourceFields = ['flatdemandstructure', 'flatdemandmonths'].map(name => memberAt(item, name))
+  const [structure, months] = sourceFields as [SourceField, SourceField]
+  if (isAbsent(structure)) return []
+  const periods = elementsAt(months, 12).map(month => wholeNumberAt(month, 0, 1_000_000) ?? 0)
+  if (periods.length !== 0 && periods.length !== 12) throw sourceFault(months.path, 'must have 12 months')
+  const rows = periods.map(period => Array.from({ length: 24 }, () => period))
+  const schedule = rows.length === 0 ? alwaysFirst : { weekday: rows, weekend: rows }
+  const from = sourceFields.filter(sourceField => !isAbsent(sourceField)).map(({ path }) => path)
+  const charges = demandCharges(
+    context,
+    { structure: 'flatdemandstructure', unit: 'flatdemandunit', name: 'Demand' },
+    schedule,
+    from,
+  )
+  if (charges.length === 0) noteZero(reader, from)
+  return charges
+}
+
+const timedDemand = (context: Context): readonly DraftCharge[] => {
+  const { item, reader } = context
+  const names = ['demandratestructure', 'demandweekdayschedule', 'demandweekendschedule']
+  const sourceFields = names.map(name => memberAt(item, name)) as [SourceField, SourceField, SourceField]
+  if (isAbsent(sourceFields[0])) return []
+  const from = sourceFields.filter(sourceField => !isAbsent(sourceField)).map(({ path }) => path)
+  const charges = demandCharges(
+    context,
+    { structure: 'demandratestructure', unit: 'demandrateunit', name: 'Demand by time' },
+    readSchedule(sourceFields[1], sourceFields[2]) ?? alwaysFirst,
+    from,
+  )
+  if (charges.length === 0) noteZero(reader, from)
+  return charges
+}
+
+/** Read the charges of a rate: fixed charges, minimum charges and demand. */
+export const readCharges = (context: Context): readonly DraftCharge[] => {
+  const demand = [...flatDemand(context), ...timedDemand(context)]
+  const interval = memberAt(context.item, 'demandwindow')
+  if (demand.length === 0 && !isAbsent(interval)) context.reader.report.addNoted(interval.path, 'has no price')
+  return [
+    ...fixedMembers.flatMap(member => fixedCharge(context, member)),
+    ...minimumMembers.flatMap(member => minimumCharge(context, member)),
+    ...demand.map(charge => (isAbsent(interval) ? charge : { ...charge, from: [...charge.from, interval.path] })),
+  ]
+}

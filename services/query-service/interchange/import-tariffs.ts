@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto'
+import { type TariffImportWire, tariffImport } from '../../contract/interchange/tariff-import.ts'
+import type { RequestOf } from '../../contract/operation.ts'
+import { fractionOf } from '../../domain/fraction.ts'
+import { detectTariffFormat, readTariffFile } from '../../domain/interchange/read-tariff-file.ts'
+import type { SourceValue } from '../../domain/interchange/source-value.ts'
+import type { ImportContext, ImportOptions, TariffFile, TariffFormat } from '../../domain/interchange/tariff-file.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import { type Binding, bind } from '../../platform/http/binding.ts'
+import { lockLocation } from '../../platform/postgres/registry/locations.ts'
+import { rehearseTenant, type TenantTransaction } from '../../platform/postgres/transaction.ts'
+import { type Change, change, tenantOf } from '../change.ts'
+import type { QueryServiceDependencies } from '../dependencies.ts'
+import { readJsonSource } from './read-source.ts'
+import { type SavedImport, type SavedPart, saveImport } from './save-import.ts'
+
+type ImportRequest = RequestOf<typeof tariffImport>
+
+const billion = 1_000_000_000n
+
+const optionsOf = ({ query }: ImportRequest): ImportOptions => ({
+  validFrom: query.valid_from ?? null,
+  validTo: query.valid_to ?? null,
+  surcharge: fractionOf(query.surcharge ?? 0n, billion),
+  vat: query.vat === undefined ? 'NONE' : query.vat === 'SOURCE' ? 'SOURCE' : fractionOf(query.vat, billion),
+  type: query.type ?? null,
+})
+
+/** Choose the format of a file: the requested one, or the one of its members. */
+const formatOf = ({ query }: ImportRequest, source: SourceValue): Result<TariffFormat> => {
+  const format = query.format ?? detectTariffFormat(source)
+  return format === null
+    ? refused('field_required', 'The format of the file is unknown. Send format', 'format')
+    : accepted(format)
+}
+
+const partToWire = (
+  { id, isCreated, draft }: SavedPart<{ readonly name: string; readonly from: readonly string[] }>,
+  isDryRun: boolean,
+) => ({
+  id: isDryRun && isCreated ? null : id,
+  name: draft.name,
+  status: isCreated ? ('CREATED' as const) : ('UNCHANGED' as const),
+  from: [...new Set(draft.from)],
+})
+
+const answerOf = (
+  { query, body }: ImportRequest,
+  format: TariffFormat,
+  { notImported, noted }: TariffFile,
+  { tariffs, charges, replaced }: SavedImport,
+): TariffImportWire => {
+  const { dry_run: isDryRun } = query
+  const parts = [...tariffs, ...charges]
+  return {
+    object: 'tariff_import',
+    format,
+    location_id: query.location_id,
+    sha256: createHash('sha256').update(body.bytes).digest('hex'),
+    dry_run: isDryRun,
+    created: parts.filter(({ isCreated }) => isCreated).length,
+    unchanged: parts.filter(({ isCreated }) => !isCreated).length,
+    replaced,
+    imported: [
+      ...tariffs.map(part => ({
+        object: 'tariff' as const,
+        ...partToWire(part, isDryRun),
+        direction: part.draft.terms.direction,
+        type: part.draft.terms.type,
+      })),
+      ...charges.map(part => ({
+        object: 'charge' as const,
+        ...partToWire(part, isDryRun),
+        direction: null,
+        type: part.draft.terms.kind,
+      })),
+    ],
+    not_imported: [...notImported],
+    noted: [...noted],
+  }
+}
+
+/** Read the file for a locked location and write its tariffs and charges. */
+const importFile = async (
+  dependencies: QueryServiceDependencies,
+  request: ImportRequest,
+  source: SourceValue,
+  transaction: TenantTransaction,
+): Promise<Result<Change<TariffImportWire>>> => {
+  const { location_id: locationId, replace: replaces } = request.query
+  const format = formatOf(request, source)
+  if (!format.ok) return format
+  const location = await lockLocation(transaction, locationId)
+  const timeZone = location === null ? null : dependencies.timeZone(location.timezone)
+  if (location === null || timeZone === null)
+    return refused('location_not_found', 'No location has this id', 'location_id')
+  const context: ImportContext = {
+    currencyCode: location.currencyCode,
+    timeZone,
+    hasCalendar: location.calendarId !== null,
+  }
+  const reading = readTariffFile(format.value, source, context, optionsOf(request))
+  const file = await runInTimeSlices(reading, request.caller.accountId)
+  if (!file.ok) return file
+  const saved = await saveImport(transaction, locationId, file.value, { replaces, at: request.at })
+  if (!saved.ok) return saved
+  return accepted({ ...saved.value, value: answerOf(request, format.value, file.value, saved.value.value) })
+}
+
+/** Bind the import of tariffs. A dry run does the same work and undoes its transaction. */
+export const tariffImportOperation = (dependencies: QueryServiceDependencies): Binding =>
+  bind(tariffImport, async request => {
+    const source = await runInTimeSlices(readJsonSource(request.body.bytes), request.caller.accountId)
+    if (!source.ok) return source
+    if (!request.query.dry_run)
+      return change(dependencies, tariffImport, request, transaction =>
+        importFile(dependencies, request, source.value, transaction),
+      )
+    const rehearsed = await rehearseTenant(dependencies.database, tenantOf(request), transaction =>
+      importFile(dependencies, request, source.value, transaction),
+    )
+    return rehearsed.ok ? accepted(rehearsed.value.value) : rehearsed
+  })

@@ -1,0 +1,17 @@
+import { isExactNumber, numberText } from '../../contract/json/exact-number.ts'
+import { readJson } from '../../contract/json/strict-json.ts'
+import { type SourceValue, sourceNumber } from '../../domain/interchange/source-value.ts'
+import { accepted, type Result } from '../../domain/refusal.ts'
+
+const toSource = (value: unknown): SourceValue => {
+  if (typeof value === 'number' || isExactNumber(value)) return sourceNumber(numberText(value))
+  if (Array.isArray(value)) return value.map(toSource)
+  if (typeof value !== 'object' || value === null) return value as SourceValue
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toSource(member)]))
+}
+
+/** Parse a JSON file, in steps. Numbers keep their texts. Refuses `body_invalid` with line and column. */
+export function* readJsonSource(bytes: Uint8Array): Generator<void, Result<SourceValue>> {
+  const read = yield* readJson(bytes)
+  return read.ok ? accepted(toSource(read.value)) : read
+}
