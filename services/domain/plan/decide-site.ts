@@ -21,6 +21,7 @@ import {
   type PlanVersion,
   planLimits,
   sharedDays,
+  versionDays,
 } from './plan.ts'
 
 /** Active tariff of a location. `origin` is null if the plan did not create the tariff. The schedule may be empty. */
@@ -145,6 +146,22 @@ const refuseCharges = ({ charges }: Pick<SiteChanges, 'charges'>, site: Site): R
   return refused('charge_invalid', message, 'location_id').refusal
 }
 
+const refuseAssignments = (
+  { tariffs }: Pick<SiteChanges, 'tariffs'>,
+  assignments: readonly PlanAssignment[],
+  { locationId, tariffs: before }: Site,
+): Refusal | null => {
+  const { assignmentsPerSite, tariffsPerSite } = planLimits
+  const count = before.length + tariffs.created.length - tariffs.removed.length
+  const isRefused = tariffs.created.length > 0 && count > tariffsPerSite
+  if (assignments.length <= assignmentsPerSite && !isRefused) return null
+  const [found, max] = isRefused
+    ? [`${count} tariffs`, tariffsPerSite]
+    : [`${assignments.length} assignments of this plan`, assignmentsPerSite]
+  const message = `Location ${locationId} would have ${found}: at most ${max} are allowed. Delete assignments of earlier days`
+  return refused('too_many_assignments', message, 'location_id').refusal
+}
+
 const infinite = Number.POSITIVE_INFINITY
 
 /** Return the interval of each direction in which its prices change: from the first change to the last one. */
@@ -185,7 +202,7 @@ const changedPrices = (
  * Decide the changes that apply a plan to a location for its assignments there, which do not overlap. Without an
  * assignment, all tariffs and charges of the plan are removed.
  * Refuses `currency_mismatch`, `calendar_required`, `day_type_not_found`, `tariff_overlap` with the other tariff,
- * `charge_invalid` for too many charges.
+ * `charge_invalid` for too many charges, `too_many_assignments`.
  * Source: docs/rules/plans.md #derived-tariffs-and-charges.
  */
 export const decideSite = (
@@ -198,14 +215,15 @@ export const decideSite = (
     return refused('currency_mismatch', `${message}: use a plan in ${site.currencyCode}`, 'location_id')
   }
   const stored = site.tariffs.flatMap(({ tariff, origin }) => (origin === null ? [] : [{ ...origin, tariff }]))
+  const ofDays = versionDays(versions)
   const tariffs = compareDerived(
-    assignments.flatMap(assignment => derivedTariffs(versions, assignment, site.zone)),
+    assignments.flatMap(assignment => derivedTariffs(ofDays, assignment, site.zone)),
     stored,
     (required, { tariff }) =>
       required.contractStart === tariff.contractStart && required.contractEnd === tariff.contractEnd,
   )
   const charges = compareDerived(
-    assignments.flatMap(assignment => derivedCharges(versions, assignment)),
+    assignments.flatMap(assignment => derivedCharges(ofDays, assignment)),
     site.charges,
     (required, one) => required.startDay === one.startDay && required.endDay === one.endDay,
   )
@@ -213,6 +231,7 @@ export const decideSite = (
   const kept = site.tariffs.map(({ tariff }) => tariff).filter(({ id }) => !changing.has(id))
   const names = [...tariffs.created.map(one => one.tariff), ...charges.created.map(one => one.charge)]
   const refusal =
+    refuseAssignments({ tariffs }, assignments, site) ??
     tariffs.created.map(one => refuseMarket(one, site)).find(one => one !== null) ??
     refuseSpecialDays([...new Set(names.flatMap(({ specialDays }) => specialDays))], site) ??
     refuseConflict({ tariffs }, kept, site) ??

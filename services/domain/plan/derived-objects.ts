@@ -6,9 +6,8 @@ import {
   type PlanAssignment,
   type PlanCharge,
   type PlanTariff,
-  type PlanVersion,
   sharedDays,
-  versionDays,
+  type PlanVersion,
 } from './plan.ts'
 
 /** Tariff that a plan requires at a location. Contract dates are instants (ms); null is open. */
@@ -30,11 +29,11 @@ const midnightOf = (zone: TimeZone, day: number | null): number | null =>
  * Source: docs/rules/plans.md #derived-tariffs-and-charges.
  */
 export const derivedTariffs = <Tariff extends Keyed>(
-  versions: readonly Pick<PlanVersion<Tariff>, 'version' | 'startDay' | 'tariffs'>[],
+  versions: readonly (Pick<PlanVersion<Tariff>, 'version' | 'tariffs'> & OpenDays)[],
   assignment: PlanAssignment,
   zone: TimeZone,
 ): readonly DerivedTariff<Tariff>[] =>
-  versionDays(versions).flatMap(version => {
+  versions.flatMap(version => {
     const days = sharedDays(version, assignment)
     if (days === null) return []
     const contractStart = midnightOf(zone, days.startDay)
@@ -56,10 +55,10 @@ export const derivedTariffs = <Tariff extends Keyed>(
  * Source: docs/rules/plans.md #derived-tariffs-and-charges.
  */
 export const derivedCharges = <Charge extends Keyed & OpenDays>(
-  versions: readonly Pick<PlanVersion<Keyed, Charge>, 'version' | 'startDay' | 'charges'>[],
+  versions: readonly (Pick<PlanVersion<Keyed, Charge>, 'version' | 'charges'> & OpenDays)[],
   assignment: PlanAssignment,
 ): readonly DerivedCharge<Charge>[] =>
-  versionDays(versions).flatMap(version => {
+  versions.flatMap(version => {
     const days = sharedDays(version, assignment)
     if (days === null) return []
     return version.charges.flatMap(charge => {

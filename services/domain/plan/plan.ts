@@ -48,6 +48,9 @@ export const planLimits = {
   versions: 100,
   sites: 100_000,
   assignmentsPerRequest: 1_000,
+  assignmentsPerSite: 100,
+  /** Tariffs of a location that receives a tariff of the plan. */
+  tariffsPerSite: 1_000,
   /** One for each direction and type. */
   tariffs: 4,
   charges: 200,

@@ -2,7 +2,7 @@ import type { ChargeTerms } from '../charge/charge.ts'
 import type { DayRange } from '../charge/charge-days.ts'
 import type { TimeZone } from '../civil-time.ts'
 import { derivedCharges, derivedTariffs } from '../plan/derived-objects.ts'
-import { type PlanVersion, sharedDays } from '../plan/plan.ts'
+import { type PlanVersion, sharedDays, versionDays } from '../plan/plan.ts'
 import type { Tariff } from '../tariff/tariff.ts'
 
 /** Tariff of a plan, with the component of its line of energy. */
@@ -32,8 +32,8 @@ type TariffOfPlan = Tariff & { readonly component: string }
  * Source: docs/rules/plans.md #derived-tariffs-and-charges.
  */
 export const tariffsOfPlan = ({ id: planId, versions }: SimulatedPlan, zone: TimeZone): readonly TariffOfPlan[] => {
-  const keyed = versions.map(({ version, startDay, tariffs }) => ({
-    ...{ version, startDay },
+  const keyed = versionDays(versions).map(({ version, startDay, endDay, tariffs }) => ({
+    ...{ version, startDay, endDay },
     tariffs: tariffs.map((tariff, place) => ({ key: `${planId} ${version} ${place}`, tariff })),
   }))
   const assignment = { id: planId, startDay: null, endDay: null }
@@ -48,8 +48,8 @@ export const tariffsOfPlan = ({ id: planId, versions }: SimulatedPlan, zone: Tim
  * Source: docs/rules/plans.md #derived-tariffs-and-charges.
  */
 export const chargesOfPlan = ({ id: planId, versions }: SimulatedPlan, range: DayRange): readonly ChargeTerms[] => {
-  const keyed = versions.map(({ version, startDay, charges }) => ({
-    ...{ version, startDay },
+  const keyed = versionDays(versions).map(({ version, startDay, endDay, charges }) => ({
+    ...{ version, startDay, endDay },
     charges: charges.map((charge, place) => ({ ...charge, key: `${planId} ${version} ${place}` })),
   }))
   const assignment = { id: planId, startDay: null, endDay: null }

@@ -1,7 +1,6 @@
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import { listAnswer, pageRequest } from '../../contract/list.ts'
 import {
-  type AssignmentInput,
   assignmentResultToWire,
   assignmentToWire,
   type FailedAssignment,
@@ -11,9 +10,10 @@ import {
   planAssignmentRetrieve,
   planAssignmentUpdate,
 } from '../../contract/plans/plan-assignment.ts'
-import { decideSite, refuseOverlap, type SiteChanges } from '../../domain/plan/decide-site.ts'
+import { decideSite, refuseOverlap } from '../../domain/plan/decide-site.ts'
 import { type PlanAssignment, planLimits } from '../../domain/plan/plan.ts'
-import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { OutboxMessage } from '../../platform/postgres/events/outbox.ts'
 import {
@@ -23,18 +23,16 @@ import {
   storeOutcomes,
 } from '../../platform/postgres/plans/apply-sites.ts'
 import {
-  type AssignmentDraft,
   countAssignments,
   createAssignments,
   deleteAssignment,
   listAssignments,
   moveAssignmentEnd,
-  newAssignmentId,
   readAssignments,
   retrieveAssignment,
   type StoredAssignment,
 } from '../../platform/postgres/plans/plan-assignments.ts'
-import { type LoadedSite, loadSites } from '../../platform/postgres/plans/plan-sites.ts'
+import { loadSites } from '../../platform/postgres/plans/plan-sites.ts'
 import { readPlanTerms, type StoredPlanTerms } from '../../platform/postgres/plans/plan-terms.ts'
 import { wakePlans } from '../../platform/postgres/plans/plan-turns.ts'
 import { lockPlan, retrievePlan, type StoredPlan } from '../../platform/postgres/plans/plans.ts'
@@ -43,63 +41,13 @@ import { type TenantTransaction, withTenant } from '../../platform/postgres/tran
 import { tenantOf } from '../change.ts'
 import { changeOrRehearse, type Impact } from '../change-or-rehearse.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
+import { decidePage, type Element, readElements } from './decide-assignments.ts'
 import { noPlan, planEvents } from './plans.ts'
 
 const noAssignment = refused('not_found', 'The plan has no assignment of this id')
 
 /** Tariffs and charges that a request creates at most. The background work creates the rest within seconds. */
 const maxCreatedObjects = 20_000
-
-/** Element of a request, with its number from 1. */
-type Element = AssignmentInput & { readonly number: number }
-
-/** Assignments of one page of locations: the new ones and the refused elements. */
-type DecidedPage = {
-  readonly drafts: readonly (AssignmentDraft & { readonly number: number })[]
-  readonly decided: readonly DecidedSite[]
-  readonly failed: readonly FailedAssignment[]
-}
-
-const unknownLocation: Refusal = refused(
-  'location_not_found',
-  'No location has this id: send the id of a location',
-  'location_id',
-).refusal
-
-/** Decide the elements of one location one after the other, so that each sees the accepted ones before it. */
-const decideLocation = (
-  terms: StoredPlanTerms,
-  loaded: LoadedSite | undefined,
-  elements: readonly Element[],
-  at: number,
-): DecidedPage => {
-  const drafts: (AssignmentDraft & { readonly number: number })[] = []
-  const failed: FailedAssignment[] = []
-  let changes: SiteChanges | null = null
-  for (const { number, locationId, startDay, endDay } of elements) {
-    const draft = { id: newAssignmentId(at), number, locationId, startDay, endDay }
-    const assignments = [...(loaded?.assignments ?? []), ...drafts]
-    const overlap = refuseOverlap(locationId, draft, assignments)
-    const decided: Result<SiteChanges> =
-      loaded === undefined
-        ? { ok: false, refusal: unknownLocation }
-        : overlap !== null
-          ? { ok: false, refusal: overlap }
-          : decideSite(terms, [...assignments, draft], loaded.site)
-    if (!decided.ok) {
-      failed.push({ number, locationId: loaded === undefined ? null : locationId, refusal: decided.refusal })
-      continue
-    }
-    drafts.push(draft)
-    changes = decided.value
-  }
-  const [first] = drafts
-  return {
-    drafts,
-    failed,
-    decided: first === undefined || changes === null ? [] : [{ locationId: first.locationId, changes }],
-  }
-}
 
 const createdObjects = ({ changes: { tariffs, charges } }: DecidedSite): number =>
   tariffs.created.length + charges.created.length
@@ -135,7 +83,7 @@ const assignLocations = async (
   for (let start = 0; start < locationIds.length; start += terms.locationsPerPage) {
     const page = locationIds.slice(start, start + terms.locationsPerPage)
     const sites = await loadSites(transaction, terms.planId, page, { mustLock: impact === null })
-    const results = page.map(id => decideLocation(terms, sites.get(id), byLocation.get(id) ?? [], at))
+    const results = await runInTimeSlices(decidePage(terms, sites, byLocation, page, at), terms.accountId)
     assigned.failed.push(...results.flatMap(({ failed }) => failed))
     const decided = results.flatMap(result => result.decided)
     for (const { locationId, changes } of decided) impact?.addSite(locationId, changes)
@@ -160,19 +108,6 @@ const assignLocations = async (
     assigned.recostRequests.push(...applied.recostRequests)
   }
   return assigned
-}
-
-/** Number the elements of a body, and refuse the elements that could not be read. */
-const readElements = (
-  body: readonly Result<AssignmentInput>[],
-): { readonly elements: readonly Element[]; readonly failed: readonly FailedAssignment[] } => {
-  const elements: Element[] = []
-  const failed: FailedAssignment[] = []
-  for (const [index, read] of body.entries()) {
-    if (read.ok) elements.push({ ...read.value, number: index + 1 })
-    else failed.push({ number: index + 1, locationId: null, refusal: read.refusal })
-  }
-  return { elements, failed }
 }
 
 const lockTerms = async (

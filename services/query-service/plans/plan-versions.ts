@@ -9,7 +9,7 @@ import { readPlanPrices, versionToWire } from '../../contract/plans/plan-version
 import { decideSite, type PlanTerms } from '../../domain/plan/decide-site.ts'
 import { planLimits } from '../../domain/plan/plan.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import { runInTimeSlices, startTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { locationsOfPlan } from '../../platform/postgres/plans/plan-assignments.ts'
 import { loadSites } from '../../platform/postgres/plans/plan-sites.ts'
@@ -58,6 +58,7 @@ const checkSites = async (
 ): Promise<Refusal | null> => {
   const terms = await readPlanTerms(transaction, planId)
   if (terms === null) return noPlan.refusal
+  const slices = startTimeSlices(terms.accountId)
   const minCharges = impact === null ? minChargesToCheck(terms) : null
   for (let after: string | undefined = ''; after !== undefined; ) {
     const page: readonly string[] = await locationsOfPlan(transaction, planId, {
@@ -66,6 +67,7 @@ const checkSites = async (
       minCharges,
     })
     for (const [locationId, { site, assignments }] of await loadSites(transaction, planId, page, { mustLock: false })) {
+      if (slices.isOver()) await slices.pause()
       const changes = decideSite(terms, assignments, site)
       if (changes.ok) impact?.addSite(locationId, changes.value)
       else if (impact === null) return { ...changes.refusal, field: 'from' }

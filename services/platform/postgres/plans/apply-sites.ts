@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag'
 import { decideSite, isUnchanged, type SiteChanges } from '../../../domain/plan/decide-site.ts'
 import type { Refusal } from '../../../domain/refusal.ts'
+import { startTimeSlices } from '../../concurrency/time-slices.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
 import { writeEvents } from '../events/events.ts'
@@ -204,9 +205,11 @@ export const applyPlan = async (
 ): Promise<AppliedSites> => {
   const decided: DecidedSite[] = []
   const refused: { readonly locationId: string; readonly refusal: Refusal }[] = []
+  const slices = startTimeSlices(plan.accountId)
   for (const [locationId, { site, assignments }] of await loadSites(transaction, plan.planId, locationIds, {
     mustLock: true,
   })) {
+    if (slices.isOver()) await slices.pause()
     const changes = decideSite(plan, assignments, site)
     if (changes.ok) decided.push({ locationId, changes: changes.value })
     else refused.push({ locationId, refusal: changes.refusal })

@@ -8,7 +8,13 @@ import {
   type SiteChanges,
 } from '../../../../services/domain/plan/decide-site.ts'
 import { derivedTariffs } from '../../../../services/domain/plan/derived-objects.ts'
-import type { PlanAssignment, PlanCharge, PlanTariff, PlanVersion } from '../../../../services/domain/plan/plan.ts'
+import {
+  type PlanAssignment,
+  type PlanCharge,
+  type PlanTariff,
+  type PlanVersion,
+  versionDays,
+} from '../../../../services/domain/plan/plan.ts'
 import { timeZone } from '../../../../services/platform/time-zone.ts'
 import { seededRandom } from '../../../support/random.ts'
 
@@ -120,12 +126,12 @@ describe('the tariffs of an assignment', () => {
     const [saoPaulo, apia] = [zoneOf('America/Sao_Paulo'), zoneOf('Pacific/Apia')]
     // On 4 November 2018 clocks in São Paulo went from 00:00 to 01:00.
     const start = { id: 'pla_1', startDay: day(2018, 11, 4), endDay: null }
-    expect(derivedTariffs([version(1, null)], start, saoPaulo)).toMatchObject([
+    expect(derivedTariffs(versionDays([version(1, null)]), start, saoPaulo)).toMatchObject([
       { contractStart: at('2018-11-04T03:00:00Z') },
     ])
     // Samoa had no 30 December 2011.
     const skipped = { id: 'pla_1', startDay: day(2011, 12, 30), endDay: day(2011, 12, 31) }
-    expect(derivedTariffs([version(1, null)], skipped, apia)).toEqual([])
+    expect(derivedTariffs(versionDays([version(1, null)]), skipped, apia)).toEqual([])
   })
 
   it('keep their prices before a new version: only the time from its start is priced again', () => {
@@ -212,6 +218,22 @@ describe('an assignment is refused', () => {
     expect(refusalOf(plan('Holidays'), [since2026], emptySite)).toBe('calendar_required')
     expect(refusalOf(plan('Holidays'), [since2026], { ...emptySite, calendar })).toBeNull()
     expect(refusalOf(plan('#fair'), [since2026], { ...emptySite, calendar })).toBe('day_type_not_found')
+  })
+
+  it('above 100 assignments of the plan at a location, and above 1,000 tariffs', () => {
+    const daily = (count: number): readonly PlanAssignment[] =>
+      Array.from({ length: count }, (_, index) => ({
+        id: `pla_${index}`,
+        startDay: day(2026, 1) + index,
+        endDay: day(2026, 1) + index + 1,
+      }))
+    const plan = planOf(version(1, null, { charges: [] }))
+    expect(refusalOf(plan, daily(100), emptySite)).toBeNull()
+    expect(refusalOf(plan, daily(101), emptySite)).toBe('too_many_assignments')
+    const ended = Array.from({ length: 1_000 }, (_, index) => own(null, index - 2_000))
+    expect(refusalOf(plan, daily(1), { ...emptySite, tariffs: ended.slice(1) })).toBeNull()
+    expect(refusalOf(plan, daily(1), { ...emptySite, tariffs: ended })).toBe('too_many_assignments')
+    expect(refusalOf(plan, [], { ...emptySite, tariffs: [...ended, ...ended] })).toBeNull()
   })
 
   it('if it shares days with another assignment of the plan at the location', () => {

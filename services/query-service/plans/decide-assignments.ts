@@ -1,0 +1,85 @@
+import type { AssignmentInput, FailedAssignment } from '../../contract/plans/plan-assignment.ts'
+import { decideSite, refuseOverlap, type SiteChanges } from '../../domain/plan/decide-site.ts'
+import { type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import type { DecidedSite } from '../../platform/postgres/plans/apply-sites.ts'
+import { type AssignmentDraft, newAssignmentId } from '../../platform/postgres/plans/plan-assignments.ts'
+import type { LoadedSite } from '../../platform/postgres/plans/plan-sites.ts'
+import type { StoredPlanTerms } from '../../platform/postgres/plans/plan-terms.ts'
+
+/** Element of a request, with its number from 1. */
+export type Element = AssignmentInput & { readonly number: number }
+
+/** Assignments of one page of locations: the new ones and the refused elements. */
+type DecidedPage = {
+  readonly drafts: readonly (AssignmentDraft & { readonly number: number })[]
+  readonly decided: readonly DecidedSite[]
+  readonly failed: readonly FailedAssignment[]
+}
+
+const unknownLocation: Refusal = refused(
+  'location_not_found',
+  'No location has this id: send the id of a location',
+  'location_id',
+).refusal
+
+/** Decide the elements of one location one after the other, so that each sees the accepted ones before it. */
+function* decideLocation(
+  terms: StoredPlanTerms,
+  loaded: LoadedSite | undefined,
+  elements: readonly Element[],
+  at: number,
+): Generator<null, DecidedPage> {
+  const drafts: (AssignmentDraft & { readonly number: number })[] = []
+  const failed: FailedAssignment[] = []
+  let changes: SiteChanges | null = null
+  for (const { number, locationId, startDay, endDay } of elements) {
+    yield null
+    const draft = { id: newAssignmentId(at), number, locationId, startDay, endDay }
+    const assignments = [...(loaded?.assignments ?? []), ...drafts]
+    const overlap = refuseOverlap(locationId, draft, assignments)
+    const decided: Result<SiteChanges> =
+      loaded === undefined
+        ? { ok: false, refusal: unknownLocation }
+        : overlap !== null
+          ? { ok: false, refusal: overlap }
+          : decideSite(terms, [...assignments, draft], loaded.site)
+    if (!decided.ok) {
+      failed.push({ number, locationId: loaded === undefined ? null : locationId, refusal: decided.refusal })
+      continue
+    }
+    drafts.push(draft)
+    changes = decided.value
+  }
+  const [first] = drafts
+  return {
+    drafts,
+    failed,
+    decided: first === undefined || changes === null ? [] : [{ locationId: first.locationId, changes }],
+  }
+}
+
+/** Decide the elements of a page of locations. Yields before each element. */
+export function* decidePage(
+  terms: StoredPlanTerms,
+  sites: ReadonlyMap<string, LoadedSite>,
+  byLocation: ReadonlyMap<string, readonly Element[]>,
+  page: readonly string[],
+  at: number,
+): Generator<null, readonly DecidedPage[]> {
+  const decided: DecidedPage[] = []
+  for (const id of page) decided.push(yield* decideLocation(terms, sites.get(id), byLocation.get(id) ?? [], at))
+  return decided
+}
+
+/** Number the elements of a body, and refuse the elements that could not be read. */
+export const readElements = (
+  body: readonly Result<AssignmentInput>[],
+): { readonly elements: readonly Element[]; readonly failed: readonly FailedAssignment[] } => {
+  const elements: Element[] = []
+  const failed: FailedAssignment[] = []
+  for (const [index, read] of body.entries()) {
+    if (read.ok) elements.push({ ...read.value, number: index + 1 })
+    else failed.push({ number: index + 1, locationId: null, refusal: read.refusal })
+  }
+  return { elements, failed }
+}
