@@ -9,6 +9,13 @@ export type DocumentedParameter = {
   readonly example?: unknown
 }
 
+/** Status, media types and schema of the JSON of a successful answer. */
+type DocumentedSuccess = {
+  readonly status: number
+  readonly mediaTypes: readonly string[]
+  readonly schema: JsonSchema
+}
+
 /** Operation of an OpenAPI document. */
 export type DocumentedOperation = {
   readonly id: string
@@ -20,8 +27,9 @@ export type DocumentedOperation = {
     readonly example?: unknown
     readonly mediaTypes: readonly string[]
   } | null
-  /** Status of success, media types of the answer, and schema of the JSON answer. */
-  readonly success: { readonly status: number; readonly mediaTypes: readonly string[]; readonly schema: JsonSchema }
+  readonly success: DocumentedSuccess
+  /** Answers of a dry run, and of work that is not done yet. */
+  readonly otherSuccesses: readonly DocumentedSuccess[]
   /** Documented codes of refusal by status. */
   readonly refusals: ReadonlyMap<number, readonly string[]>
   readonly takesIdempotencyKey: boolean
@@ -51,21 +59,24 @@ type Content = { readonly 'application/json': { readonly schema: JsonSchema } }
 const isOwn = (parameter: DocumentedParameter | { readonly $ref: string }): parameter is DocumentedParameter =>
   'name' in parameter
 
-const successOf = (
+const isDryRun = ({ content }: RawOperation['responses'][string]): boolean =>
+  content?.['application/json']?.schema['$ref'] === '#/components/schemas/DryRun'
+
+/** List the successful answers of an operation: first the usual one, then those of dry runs and unfinished work. */
+const successesOf = (
   { responses, operationId }: RawOperation,
   document: OpenApiDocument,
-): DocumentedOperation['success'] => {
-  for (const [status, { content }] of Object.entries(responses)) {
-    if (Number(status) >= 300 || content === undefined) continue
-    const schema: JsonSchema = content['application/json']?.schema ?? {}
-    if (schema['$ref'] === '#/components/schemas/DryRun') continue
-    return {
-      status: Number(status),
-      mediaTypes: Object.keys(content),
-      schema: inlineReferences(schema, document) as JsonSchema,
-    }
-  }
-  throw new Error(`${operationId} documents no successful answer.`)
+): readonly [DocumentedSuccess, ...DocumentedSuccess[]] => {
+  const answers = Object.entries(responses).filter(([status]) => Number(status) < 300)
+  const [first, ...others] = answers
+    .toSorted(([, a], [, b]) => Number(isDryRun(a)) - Number(isDryRun(b)))
+    .flatMap(([status, { content }]) => {
+      if (content === undefined) return []
+      const schema = inlineReferences(content['application/json']?.schema ?? {}, document) as JsonSchema
+      return [{ status: Number(status), mediaTypes: Object.keys(content), schema }]
+    })
+  if (first === undefined) throw new Error(`${operationId} documents no successful answer.`)
+  return [first, ...others]
 }
 
 /** List the operations of a document. */
@@ -75,6 +86,7 @@ export const operationsOf = (document: OpenApiDocument): readonly DocumentedOper
       const content = raw.requestBody?.content ?? {}
       const json = content['application/json']
       const bearer = raw.security.find(one => 'bearer' in one)
+      const [success, ...otherSuccesses] = successesOf(raw, document)
       const refusals = Object.entries(raw.responses).filter(([status]) => Number(status) >= 400)
       return {
         id: raw.operationId,
@@ -89,7 +101,7 @@ export const operationsOf = (document: OpenApiDocument): readonly DocumentedOper
                 schema: inlineReferences(json.schema, document) as JsonSchema,
                 mediaTypes: Object.keys(content),
               },
-        success: successOf(raw, document),
+        ...{ success, otherSuccesses },
         refusals: new Map(refusals.map(([status, { description }]) => [Number(status), description.split(', ')])),
         takesIdempotencyKey: raw.parameters.some(one => '$ref' in one && one.$ref.endsWith('/IdempotencyKey')),
         scopes: bearer?.['bearer'] ?? null,

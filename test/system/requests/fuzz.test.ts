@@ -168,7 +168,7 @@ describe('the checks of a fuzz run', () => {
       scopes: ['read'],
       isOperators: false,
     },
-    ...{ success: csv, refusals: new Map([[400, ['field_invalid']]]), takesIdempotencyKey: false },
+    ...{ success: csv, otherSuccesses: [], refusals: new Map([[400, ['field_invalid']]]), takesIdempotencyKey: false },
   }
   const verified = (answer: RawReply, of: Partial<DocumentedOperation> = {}) => {
     const request = { method: 'GET', path: '/customers', headers: { 'api-version': versions.current } }
@@ -200,6 +200,12 @@ describe('the checks of a fuzz run', () => {
     expect(verified(inCsv('id,at\r\n"a,\nb",1\r\n'))).toEqual([])
     expect(verified(reply(400, corrupted({})))).toEqual([])
     expect(verified(answer as RawReply, of)).not.toEqual([])
+  })
+
+  it('accept each documented answer of success', () => {
+    const either = { success: { ...csv, status: 201 }, otherSuccesses: [csv] }
+    expect([200, 201].map(status => verified(reply(status, { id: 'a' }), either))).toEqual([[], []])
+    expect(verified(reply(202, { id: 'a' }), either)).toHaveLength(1)
   })
 
   it.each([
