@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ChargeTerms } from '../../domain/charge/charge.ts'
 import type { DayRange } from '../../domain/charge/charge-days.ts'
-import { accepted, type Refused, type Result, refused } from '../../domain/refusal.ts'
+import { accepted, type Refusal, type Refused, type Result, refused } from '../../domain/refusal.ts'
 import type { RoundingProfile } from '../../domain/statement/round-lines.ts'
 import { statementPeriods } from '../../domain/statement/statement-periods.ts'
 import { defaultTariffComponents, type Tariff } from '../../domain/tariff/tariff.ts'
@@ -210,4 +210,17 @@ export function* readSimulation(
     hasLines: body.lines ?? false,
   }
   return accepted({ request, periods: periods.value })
+}
+
+/** Refuse a comparison by location with too many months of locations and bills; null otherwise. */
+export const refuseGroupedMonths = (
+  { isByLocation, candidates }: Pick<SimulationRequest, 'isByLocation' | 'candidates'>,
+  locations: number,
+  periods: number,
+): Refusal | null => {
+  const months = locations * (candidates.length + 1) * periods
+  if (!isByLocation || months <= simulationLimits.groupedMonths) return null
+  const [found, max] = [formatThousands(months), formatThousands(simulationLimits.groupedMonths)]
+  const message = `group_by makes ${found} months of locations and candidates: at most ${max}. Simulate fewer locations, days or candidates at once`
+  return refused('value_out_of_range', message, 'group_by').refusal
 }

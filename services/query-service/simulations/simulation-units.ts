@@ -1,4 +1,5 @@
 import type { SimulationRequest } from '../../contract/simulations/simulation-request.ts'
+import type { ChargeTerms } from '../../domain/charge/charge.ts'
 import { type DayRange, monthOfDay } from '../../domain/charge/charge-days.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import { rowsByMonth } from '../../platform/clickhouse/meter-cost/meter-cost-counts.ts'
@@ -55,22 +56,34 @@ export const unitsOf = (
   return units
 }
 
+/** Visited intervals of a peak that take as long as a priced record. */
+const intervalsPerRecord = 8
+
+/** Return the days of a charge as work. A day of a peak counts its intervals, and earlier months that the peak reads. */
+const chargeWork = (charge: ChargeTerms, days: number): number => {
+  if (charge.kind !== 'DEMAND') return days
+  const { over, rollingMonths, ratchet, intervalMinutes } = charge
+  const earlierMonths = Math.max(over === 'ROLLING' ? rollingMonths - 1 : 0, ratchet?.months ?? 0)
+  const intervalsPerDay = 1_440 / intervalMinutes
+  return Math.ceil(((days + 31 * earlierMonths) * intervalsPerDay) / intervalsPerRecord)
+}
+
 /**
  * Return the work of a simulation: its records, and the days of its charges, for each candidate.
  * Source: docs/rules/simulations.md #large-simulations.
  */
 export const workOf = (
-  request: SimulationRequest,
-  sites: readonly SimulatedSite[],
+  request: Pick<SimulationRequest, 'candidates' | keyof DayRange>,
+  sites: readonly { readonly terms: { readonly charges: readonly ChargeTerms[] } }[],
   plans: SimulatedPlans,
   rows: number,
 ): number => {
   const { candidates, startDay, endDay } = request
-  const charges = candidates.reduce((sum, one) => {
-    const own = ownChargesOf(one, plans, request)?.length
-    return (
-      sum + (own === undefined ? sites.reduce((all, { terms }) => all + terms.charges.length, 0) : own * sites.length)
-    )
+  const workOfCharges = (charges: readonly ChargeTerms[]): number =>
+    charges.reduce((sum, charge) => sum + chargeWork(charge, endDay - startDay), 0)
+  const stored = sites.reduce((sum, { terms }) => sum + workOfCharges(terms.charges), 0)
+  return candidates.reduce((sum, one) => {
+    const own = ownChargesOf(one, plans, request)
+    return sum + rows + (own === null ? stored : workOfCharges(own) * sites.length)
   }, 0)
-  return rows * candidates.length + (endDay - startDay) * charges
 }

@@ -8,12 +8,12 @@ import {
 } from '../../contract/simulations/simulation.ts'
 import {
   readSimulation,
+  refuseGroupedMonths,
   type SimulationRequest,
   simulationLimits,
 } from '../../contract/simulations/simulation-request.ts'
-import type { DayRange } from '../../domain/charge/charge-days.ts'
 import { isId } from '../../domain/identifier.ts'
-import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { addLocationBills, emptySums, type SimulationSums } from '../../domain/simulation/simulation-sums.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -44,18 +44,6 @@ type PlannedSimulation = {
   readonly isImmediate: boolean
 }
 
-/** Refuse a comparison by location with too many months. */
-const refuseGroups = (
-  { isByLocation, candidates }: SimulationRequest,
-  sites: readonly SimulatedSite[],
-  periods: readonly DayRange[],
-): Refusal | null => {
-  const months = sites.length * (candidates.length + 1) * periods.length
-  if (!isByLocation || months <= simulationLimits.groupedMonths) return null
-  const message = `group_by makes ${months} months of locations and candidates: at most ${simulationLimits.groupedMonths}. Simulate fewer locations, days or candidates at once`
-  return refused('value_out_of_range', message, 'group_by').refusal
-}
-
 /** Load the plans of the candidates, then the locations. */
 const loadSubjects = async (
   dependencies: SimulationDependencies,
@@ -82,7 +70,7 @@ const planSimulation = async (
   if (!loaded.ok) return loaded
   const { sites, plans } = loaded.value
   const refusal =
-    refuseGroups(request, sites, periods) ??
+    refuseGroupedMonths(request, sites.length, periods.length) ??
     (await runInTimeSlices(refuseSpecialDays(request, sites, plans), caller.accountId))
   if (refusal !== null) return { ok: false, refusal }
   call.signal.throwIfAborted()

@@ -20,11 +20,14 @@ const write = (value: unknown): string => {
   return `{${names.map(name => `${JSON.stringify(name)}:${write((value as never)[name])}`).join(',')}}`
 }
 
-/** Return the hash that a statement must have: RFC 8785 of the answer, numbers as written. */
-export const hashOfStatement = (text: string): string => {
+/** Return the members of a statement that its hash covers, as RFC 8785 writes them, numbers as written. */
+export const coveredText = (text: string): string => {
   const parsed = parse(text, (_, value, { source = '' }) =>
     typeof value === 'number' ? new NumberText(source) : value,
   )
   const { id: _, revision: __, hash: ___, time_created: ____, ...covered } = parsed as Record<string, unknown>
-  return createHash('sha256').update(write(covered)).digest('hex')
+  return write(covered)
 }
+
+/** Return the hash that a statement must have. */
+export const hashOfStatement = (text: string): string => createHash('sha256').update(coveredText(text)).digest('hex')

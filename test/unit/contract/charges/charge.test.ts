@@ -217,6 +217,27 @@ describe('a charge is refused', () => {
     })
   })
 
+  it.each([
+    [
+      'windows[0].hours',
+      (count: number) => ({
+        ...demand,
+        windows: [{ hours: listOf(count, () => ({ valid_from: '08:00:00', valid_to: '09:00:00' })) }],
+      }),
+    ],
+    [
+      'base.components',
+      (count: number) => ({ kind: 'PERCENTAGE', rate: 0.1, base: { components: listOf(count, index => `c${index}`) } }),
+    ],
+  ])('if %s has more than 50 entries', (field, body) => {
+    expect(refusalOf(body(50))).toBeNull()
+    expect(refusalOf(body(51))).toEqual({
+      code: 'charge_invalid',
+      field,
+      message: expect.stringContaining("must have at most 50 entries"),
+    })
+  })
+
   it('if its name or component has no character or too many', () => {
     const refusal = (members: object) => refusalOf({ kind: 'FIXED', price: 1, ...members })
     expect([refusal({ component: 'c'.repeat(64) }), refusal({ name: 'n'.repeat(255) })]).toEqual([null, null])
@@ -227,6 +248,12 @@ describe('a charge is refused', () => {
   })
 
   it('if its schedule has more than 400 entries', () => {
+    const dates = listOf(400, index => ({
+      ...entry,
+      months: [['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'][index % 12]],
+      dates: [1 + (Math.floor(index / 12) % 31)],
+    }))
+    expect(refusalOf({ kind: 'USAGE', schedule: dates })?.message ?? '').not.toContain('400')
     expect(refusalOf({ kind: 'USAGE', schedule: listOf(401, () => entry) })).toMatchObject({
       ...{ code: 'schedule_invalid', field: 'schedule' },
     })

@@ -11,7 +11,7 @@ import {
   statementWork,
 } from '../../../../services/query-service/work-thread/statement-work.ts'
 import { zoneOf } from '../../../support/oracle/zone.ts'
-import { hashOfStatement } from '../../../support/statements/statement-hash.ts'
+import { coveredText, hashOfStatement } from '../../../support/statements/statement-hash.ts'
 
 const timeZone = zoneOf('Europe/Berlin')
 const days = { startDay: dayNumber(2026, 5, 1), endDay: dayNumber(2026, 5, 3) }
@@ -93,6 +93,21 @@ it('more records than allowed are refused with advice', () => {
   const message = 'The charges of the statement read more than -1 records. Ask for fewer days'
   expect(run(inputOf({ maxRecords: -1 }))).toEqual({
     head: { state: 'REFUSED', refusal: { code: 'too_many_records', message } },
+    text: '',
+  })
+})
+
+it('an answer above 16 MiB is refused with advice', () => {
+  const [fee] = inputOf().charges
+  if (fee === undefined) throw new Error('no charge')
+  /** Length of the covered members in characters, if the name of the charge has `length` characters. */
+  const named = (length: number) => run(inputOf({ charges: [{ ...fee, name: 'n'.repeat(length) }] }))
+  const other = coveredText(`{${named(1).text},"account_id":"acc_1"}`).length - 1
+  const fitting = named(16 * 2 ** 20 - other)
+  expect(fitting.head.state).toBe('CALCULATED')
+  const message = 'A statement must have at most 16 MiB. Ask for fewer days, or without detail'
+  expect(named(16 * 2 ** 20 - other + 1)).toEqual({
+    head: { state: 'REFUSED', refusal: { code: 'too_many_lines', message } },
     text: '',
   })
 })
