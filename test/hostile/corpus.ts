@@ -1,8 +1,10 @@
 import type { HostileInput } from './input.ts'
+import { bills } from './inputs/bills.ts'
 import { bodies } from './inputs/bodies.ts'
 import { connect } from './inputs/connect.ts'
 import { connections } from './inputs/connections.ts'
 import { consolePages } from './inputs/console.ts'
+import { definitions } from './inputs/definitions.ts'
 import { numbers } from './inputs/numbers.ts'
 import { paths } from './inputs/paths.ts'
 import { plans } from './inputs/plans.ts'
@@ -20,6 +22,8 @@ export const corpus: readonly HostileInput[] = [
   ...records,
   ...reads,
   ...plans,
+  ...bills,
+  ...definitions,
   ...connect,
   ...consolePages,
   ...webhooks,

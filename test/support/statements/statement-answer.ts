@@ -5,6 +5,7 @@ export type LineAnswer = {
   readonly component: string
   readonly charge_id: string | null
   readonly tariff_id: string | null
+  readonly plan_id: string | null
   readonly tariff_direction: string | null
   readonly quantity: number | null
   readonly amount: number

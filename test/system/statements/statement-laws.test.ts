@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../support/random.ts'
+import { simulate } from '../../support/simulations/simulation-answer.ts'
 import { amountsOf, linesOf, postStatement, type StatementAnswer } from '../../support/statements/statement-answer.ts'
 import type { Client } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
@@ -12,17 +13,31 @@ const from = Date.parse('2025-03-28T00:00:00Z')
 const iso = (at: number): string => new Date(at).toISOString()
 
 /** Prices with uneven digits, so that each piece is rounded. */
+const tariffs = [
+  { direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.287654321) },
+  { direction: 'EXPORT', type: 'COMMODITY', schedule: priceSchedule(0.043210987) },
+  { direction: 'IMPORT', type: 'NON_COMMODITY', schedule: priceSchedule(0.033333333) },
+]
+const charges = [
+  { kind: 'FIXED', name: 'FIXED', price: 0.4785, per: 'DAY' },
+  { kind: 'USAGE', name: 'USAGE', price: 0.012345678 },
+  { kind: 'DEMAND', name: 'DEMAND', price: 7.77, interval_minutes: 15 },
+  { kind: 'PERCENTAGE', name: 'PERCENTAGE', rate: 0.19, base: { kinds: ['ENERGY', 'FIXED', 'USAGE'] } },
+]
+
 const createHome = async (client: Client): Promise<string> => {
-  const home = await makeHome(client, { import: 0.287654321, export: 0.043210987 })
-  const fee = { location_id: home, direction: 'IMPORT', type: 'NON_COMMODITY', schedule: priceSchedule(0.033333333) }
-  await makeOne(client, '/tariffs', fee)
-  const charge = (kind: string, more: object) =>
-    makeOne(client, '/charges', { location_id: home, kind, name: kind, ...more })
-  await charge('FIXED', { price: 0.4785, per: 'DAY' })
-  await charge('USAGE', { price: 0.012345678 })
-  await charge('DEMAND', { price: 7.77, interval_minutes: 15 })
-  await charge('PERCENTAGE', { rate: 0.19, base: { kinds: ['ENERGY', 'FIXED', 'USAGE'] } })
-  return home
+  const location_id = await makeHome(client, {})
+  for (const tariff of tariffs) await makeOne(client, '/tariffs', { location_id, ...tariff })
+  for (const charge of charges) await makeOne(client, '/charges', { location_id, ...charge })
+  return location_id
+}
+
+/** Create a location that has the same tariffs and charges by a plan. */
+const createPlanHome = async (client: Client): Promise<string> => {
+  const location_id = await makeHome(client, {})
+  const plan = await makeOne(client, '/plans', { name: 'Laws', currency_code: 'EUR', tariffs, charges })
+  await client.ask('POST', `/plans/${plan}/assignments`, [{ location_id, start_date: '2025-01-01' }])
+  return location_id
 }
 
 type Submission = ReturnType<typeof bought>
@@ -89,13 +104,21 @@ const verifyLaws = async (client: Client, home: string): Promise<StatementAnswer
     ),
   )
   expect(sumsOf(...parts)).toEqual(sumsOf(statement))
+  const { start_date, end_date } = whole
+  const simulated = await simulate(client, {
+    object_ids: [home],
+    start_date,
+    end_date,
+    candidates: [{ name: 'own', tariffs, charges }],
+  })
+  expect(simulated.data[0]?.difference).toBe(0)
   return statement
 }
 
 describe('the laws of statements', { timeout: 240_000 }, () => {
   it('are valid with late records, corrections and a kill between, in any order of arrival', async () => {
     let client = await system.login()
-    const homes = [await createHome(client), await createHome(client)] as const
+    const homes = [await createHome(client), await createPlanHome(client)] as const
     const [first, second] = homes
     const records = generateRecords(first, 60)
     const corrections = records.slice(0, 12).map(record => ({ ...record, value: below(9_000_000) / 1e6 }))
@@ -107,7 +130,7 @@ describe('the laws of statements', { timeout: 240_000 }, () => {
     client = await system.login()
     await client.submit(corrections)
     const statement = await verifyLaws(client, first)
-    // The other location gets the last values in one order of arrival, without corrections.
+    // The other location has a plan, and gets the last values in one order of arrival, without corrections.
     const corrected = [...corrections, ...records.slice(12)]
     await client.submit(shuffled(corrected).map(record => ({ ...record, location_id: second })))
     const other = await verifyLaws(client, second)
