@@ -115,25 +115,19 @@ const flatTariff = (schedule: readonly object[]) => ({ direction: 'IMPORT', type
 
 /** Statements and simulations of the largest charges, records and candidates, and batches of many ids. */
 export const bills: readonly HostileInput[] = [
-  statementInput(
-    'a statement of a year with 200 peaks of a quarter hour',
-    200,
-    'charges',
-    count => ({
-      charges: listOf(count, index =>
-        chargeOf('DEMAND', index, {
-          price: 1,
-          interval_minutes: 15,
-          highest: 100,
-          distinct_days: index % 2 === 0,
-          over: 'ROLLING',
-          rolling_months: 24,
-        }),
-      ),
-      records: hourly(2_000),
-    }),
-    { isShort: true },
-  ),
+  statementInput('a statement of a year with 200 peaks of a quarter hour', 200, 'charges', count => ({
+    charges: listOf(count, index =>
+      chargeOf('DEMAND', index, {
+        price: 1,
+        interval_minutes: 15,
+        highest: 100,
+        distinct_days: index % 2 === 0,
+        over: 'ROLLING',
+        rolling_months: 24,
+      }),
+    ),
+    records: hourly(2_000),
+  })),
   statementInput('a statement of a year with peaks in many windows', 200, 'charges', count => ({
     charges: listOf(count, index =>
       chargeOf('DEMAND', index, { price: 1, windows: windowsOf(count > 100 ? 2 : 1, index) }),

@@ -114,7 +114,7 @@ export const definitions: readonly HostileInput[] = [
     },
   },
   {
-    ...{ subject, name: 'a version of a plan with large schedules', size: 200, unit: 'charges', statuses: [202] },
+    ...{ subject, name: 'a version of a plan with large schedules', size: 200, unit: 'charges', statuses: [200] },
     open: async ({ hostile }, size) => {
       const plan = await planOf(hostile, {})
       const charges = listOf(size, index => ({
