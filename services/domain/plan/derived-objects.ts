@@ -6,8 +6,8 @@ import {
   type PlanAssignment,
   type PlanCharge,
   type PlanTariff,
-  sharedDays,
   type PlanVersion,
+  sharedDays,
 } from './plan.ts'
 
 /** Tariff that a plan requires at a location. Contract dates are instants (ms); null is open. */

@@ -234,7 +234,7 @@ describe('a charge is refused', () => {
     expect(refusalOf(body(51))).toEqual({
       code: 'charge_invalid',
       field,
-      message: expect.stringContaining("must have at most 50 entries"),
+      message: expect.stringContaining('must have at most 50 entries'),
     })
   })
 

@@ -10,6 +10,7 @@ const candidate = (charges: readonly ChargeTerms[] | null) => ({
   name: 'c',
   tariffs: null,
   charges,
+  planId: null,
   marketSourceId: null,
 })
 const site = (...charges: readonly ChargeTerms[]) => ({ terms: { charges } })
