@@ -28,7 +28,7 @@ export type SimulatedLocation = LineContext & {
   readonly periods: readonly DayRange[]
   readonly records: readonly RecordToPrice[]
   readonly isBilled: (record: RecordToPrice) => boolean
-  readonly storedRows: () => Iterable<BilledRow>
+  readonly storedRows: () => Iterable<BilledRow | null>
   readonly rounding: StatementRounding
   readonly hasLines: boolean
   /** Present instant in ms. */
@@ -85,7 +85,7 @@ function* rowsOf(
   { storedRows, isBilled }: SimulatedLocation,
   { within, counted }: PricedRecords,
   snapshot: PricingSnapshot | null,
-): Generator<null, Iterable<BilledRow>> {
+): Generator<null, Iterable<BilledRow | null>> {
   if (snapshot === null) return storedRows()
   const records = hasTiers(snapshot) ? counted : within
   const atStarts = yield* countsAtStarts(snapshot, records)

@@ -25,6 +25,8 @@ export type MemoLine = {
 
 /** Number of rows between two pauses. */
 const rowsPerPause = 128
+/** Number of pieces of a row between two pauses. */
+const piecesPerPause = 1_024
 /** Maximum number of prices of a line. */
 const maxPrices = 1_000
 
@@ -36,7 +38,8 @@ const maxPrices = 1_000
  */
 export type RowsInput = {
   readonly tariffs: readonly BilledTariff[]
-  readonly rows: Iterable<BilledRow>
+  /** Rows in any order; null is a pause. */
+  readonly rows: Iterable<BilledRow | null>
   readonly hasDetail: boolean
 }
 
@@ -51,7 +54,16 @@ export function* sumRows(
   const sums = createEnergyBuckets(edges, tariffs, hasDetail)
   let count = 0
   for (const row of rows) {
-    addRow(sums, row)
+    if (row === null) {
+      yield null
+      continue
+    }
+    const pieces = row.pieces.length
+    addRow(sums, row, 0, Math.min(pieces, piecesPerPause))
+    for (let from = piecesPerPause; from < pieces; from += piecesPerPause) {
+      yield null
+      addRow(sums, row, from, Math.min(pieces, from + piecesPerPause))
+    }
     if (row.cost === null) onUnpriced(row)
     count += 1
     if (count % rowsPerPause === 0) yield null

@@ -1,5 +1,5 @@
 import type { Interval } from '../../domain/interval.ts'
-import { type BilledRow, createPieceBiller } from '../../domain/statement/billed-row.ts'
+import { type BilledRow, billInSteps, createPieceBiller } from '../../domain/statement/billed-row.ts'
 import type { RecordToPrice } from '../../domain/statement/counts-at-starts.ts'
 import { type RowFlow, rowFlowOf } from '../../domain/statement/energy-sums.ts'
 import { createMeteredEnergy, type MeteredEnergy, type MeteredRecord } from '../../domain/statement/metered-energy.ts'
@@ -127,12 +127,12 @@ export const meteredEnergyOf = (
   { timeZone }: PricingSnapshot,
 ): Generator<undefined, MeteredEnergy> => inSteps(createMeteredEnergy(records, { timeZone, includesDevices }))
 
-/** Add the prices and tariffs of the pieces to stored rows, by the evaluator. */
-export function* billedRowsOf(rows: Iterable<StatementRow>, snapshot: PricingSnapshot): Generator<BilledRow> {
+/** Add the prices and tariffs of the pieces to stored rows, by the evaluator; null is a pause. */
+export function* billedRowsOf(rows: Iterable<StatementRow>, snapshot: PricingSnapshot): Generator<BilledRow | null> {
   const billPieces = createPieceBiller(snapshot)
   for (const { record, energy, cost, pieces } of rows) {
     const { energyFlowDirection, tariffDirection, start, end, confidence: recordConfidence } = record
     const row = { energyFlowDirection, tariffDirection, start, end, energy, cost, recordConfidence }
-    yield { ...row, pieces: cost === null ? pieces : billPieces(tariffDirection, pieces) }
+    yield { ...row, pieces: cost === null ? pieces : yield* billInSteps(billPieces, tariffDirection, pieces) }
   }
 }

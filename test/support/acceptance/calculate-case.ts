@@ -69,7 +69,8 @@ export const priceRecords = (
   const inOrder = records
     .map((record, index) => ({ ...record, recordId: String(index).padStart(6, '0') }))
     .sort((a, b) => a.start - b.start || a.end - b.end)
-  return [...priceRows(snapshot, inOrder, runToEnd(countsAtStarts(snapshot, inOrder)), isBilled)]
+  const rows = priceRows(snapshot, inOrder, runToEnd(countsAtStarts(snapshot, inOrder)), isBilled)
+  return [...rows].filter(row => row !== null)
 }
 
 type Flow = Pick<MeterRecord, 'energyFlowDirection' | 'tariffDirection'>
