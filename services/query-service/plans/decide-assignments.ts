@@ -1,5 +1,7 @@
+import { formatThousands } from '../../contract/message-text.ts'
 import type { AssignmentInput, FailedAssignment } from '../../contract/plans/plan-assignment.ts'
 import { decideSite, refuseOverlap, type SiteChanges } from '../../domain/plan/decide-site.ts'
+import { planLimits } from '../../domain/plan/plan.ts'
 import { type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import type { DecidedSite } from '../../platform/postgres/plans/apply-sites.ts'
 import { type AssignmentDraft, newAssignmentId } from '../../platform/postgres/plans/plan-assignments.ts'
@@ -82,4 +84,11 @@ export const readElements = (
     else failed.push({ number: index + 1, locationId: null, refusal: read.refusal })
   }
   return { elements, failed }
+}
+
+/** Refuse a request if a plan would have too many assignments: the stored ones and those of the request. */
+export const refuseAssignmentCount = (stored: number, requested: number): Refusal | null => {
+  if (stored + requested <= planLimits.sites) return null
+  const message = `A plan has at most ${formatThousands(planLimits.sites)} assignments: use another plan for the others`
+  return refused('too_many_assignments', message).refusal
 }

@@ -11,7 +11,7 @@ import {
   planAssignmentUpdate,
 } from '../../contract/plans/plan-assignment.ts'
 import { decideSite, refuseOverlap } from '../../domain/plan/decide-site.ts'
-import { type PlanAssignment, planLimits } from '../../domain/plan/plan.ts'
+import type { PlanAssignment } from '../../domain/plan/plan.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -41,7 +41,7 @@ import { type TenantTransaction, withTenant } from '../../platform/postgres/tran
 import { tenantOf } from '../change.ts'
 import { changeOrRehearse, type Impact } from '../change-or-rehearse.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { decidePage, type Element, readElements } from './decide-assignments.ts'
+import { decidePage, type Element, readElements, refuseAssignmentCount } from './decide-assignments.ts'
 import { noPlan, planEvents } from './plans.ts'
 
 const noAssignment = refused('not_found', 'The plan has no assignment of this id')
@@ -128,10 +128,8 @@ const assignBinding = (dependencies: QueryServiceDependencies): Binding =>
       if (!locked.ok) return locked
       const { plan, terms } = locked.value
       const { elements, failed } = readElements(request.body)
-      if ((await countAssignments(transaction, plan.id)) + elements.length > planLimits.sites) {
-        const message = `A plan has at most ${planLimits.sites} assignments: use another plan for the others`
-        return refused('too_many_assignments', message)
-      }
+      const refusal = refuseAssignmentCount(await countAssignments(transaction, plan.id), elements.length)
+      if (refusal !== null) return { ok: false, refusal }
       const assigned = await assignLocations(transaction, terms, elements, impact, at)
       const allFailed = [...failed, ...assigned.failed].sort((a, b) => a.number - b.number)
       for (const { number, locationId, refusal } of allFailed) impact?.addError({ number, locationId, refusal })

@@ -41,7 +41,7 @@ const waitForEnd = async (hostile: Caller, path: string, unfinished: string): Pr
   while ((await hostile.ask<{ readonly status: string }>('GET', path)).status === unfinished) await sleep(100)
 }
 
-/** Give a location charges by a plan, which takes two requests. */
+/** Create the charges of a location by a plan, which takes two requests. */
 const addCharges = async (hostile: Caller, location: string, charges: readonly object[]): Promise<void> => {
   const body = { name: 'charges', currency_code: 'EUR', tariffs: [], charges }
   const { id } = await hostile.ask<WithId>('POST', '/plans', body)
