@@ -176,10 +176,6 @@ const summaryData = async (context: PageContext): Promise<Data> => {
     const price = scheduleAt(tariff, at)[0]?.daysAndHours[0]?.hours[0]?.rate[0]?.fixed ?? 0n
     return { currency_code: currency, cost: scaledNumber(price, moneyScale), ...provider, tariff: summaryTariff }
   }
-  const source =
-    location === null ? null : tariff.direction === 'EXPORT' ? location.exportSourceId : location.importSourceId
-  const tariffPlace =
-    location === null ? null : { timezone: location.timezone, currencyCode: location.currencyCode, sourceId: source }
   return {
     connection_type: tariff.connectionType,
     currency_code: currency,
@@ -188,7 +184,7 @@ const summaryData = async (context: PageContext): Promise<Data> => {
     tariff: summaryTariff,
     rates: isStored(tariff)
       ? await ratesOfStored(dependencies, transaction, tariff, at)
-      : await ratesOfDesired(dependencies, session, tariff, tariffPlace, at),
+      : await ratesOfDesired(context, tariff),
   }
 }
 

@@ -1,5 +1,6 @@
 import { scaledNumber } from '../../contract/json/exact-number.ts'
 import { structureType } from '../../contract/registry/location-view.ts'
+import type { LocationCalendar } from '../../domain/charge/location-calendar.ts'
 import { nextLocalMidnight, offsetAt, startOfLocalDay, type TimeZone } from '../../domain/civil-time.ts'
 import { unambiguousArea } from '../../domain/geocoding/market-areas.ts'
 import { writeInstant } from '../../domain/instant.ts'
@@ -8,12 +9,16 @@ import { priceSeries } from '../../domain/price/price-series.ts'
 import { moneyScale } from '../../domain/quantity.ts'
 import { createPricingPool } from '../../domain/tariff/pricing-pool.ts'
 import { compileSnapshot, type PricingSnapshot } from '../../domain/tariff/snapshot.ts'
+import { specialDaysOf } from '../../domain/tariff/special-days.ts'
 import type { MarketSeries, TariffDirection } from '../../domain/tariff/tariff.ts'
-import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
+import { scheduleAt, schedulesOf } from '../../domain/tariff/tariff-version.ts'
+import { defaultCalendarId } from '../../platform/holidays/country-calendar.ts'
 import { findAreaSource } from '../../platform/postgres/connect/connect-session-markets.ts'
 import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
+import { calendarIdOf, holdCalendar } from '../../platform/postgres/pricing/calendars.ts'
 import { loadLocationPricing, loadSourcePrices } from '../../platform/postgres/pricing/pricing-input.ts'
 import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
+import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { postalOf } from './geocode-address.ts'
@@ -71,13 +76,29 @@ const marketSeriesAround = async (
   return { sourceId, starts, ends, prices: values, confidences: starts.map(() => 1) }
 }
 
-type TariffPlace = { readonly timezone: string; readonly currencyCode: string; readonly sourceId: string | null }
+type TariffPlace = {
+  readonly timezone: string
+  readonly currencyCode: string
+  readonly sourceId: string | null
+  readonly calendar: LocationCalendar | null
+}
+
+/** Read a calendar for the prices of a tariff; null if the tariff names no special days. */
+const calendarFor = async (
+  transaction: TenantTransaction,
+  tariff: SummaryTariff,
+  findCalendar: () => Promise<string | null>,
+): Promise<LocationCalendar | null> => {
+  if (schedulesOf(tariff).every(({ schedule }) => specialDaysOf(schedule).length === 0)) return null
+  const id = await findCalendar()
+  return id === null ? null : holdCalendar(transaction, id)
+}
 
 /** Compile the prices of one tariff alone, to show them before the tariff is saved. */
 const compileTariff = async (
   dependencies: ConnectDependencies,
   tariff: SummaryTariff,
-  { timezone, currencyCode, sourceId }: TariffPlace,
+  { timezone, currencyCode, sourceId, calendar }: TariffPlace,
   at: number,
 ): Promise<PricingSnapshot | null> => {
   const timeZone = dependencies.timeZone(timezone)
@@ -96,7 +117,7 @@ const compileTariff = async (
     locationId: '',
     currencyCode,
     timeZone,
-    calendar: null,
+    calendar,
     tariffs: [shownTariff],
     importMarket: market,
     exportMarket: market,
@@ -118,12 +139,22 @@ export const zoneOfSession = (
   return geoPlace.ok ? dependencies.timeZone(geoPlace.value.timeZone) : null
 }
 
+/** Session, with its location if it exists. */
+export type SummaryContext = {
+  readonly dependencies: ConnectDependencies
+  readonly transaction: TenantTransaction
+  readonly session: StoredSession
+  readonly location: StoredLocation | null
+  readonly at: number
+}
+
 /** Return the place of a session's tariff from its address, before its location exists. */
 const tariffPlaceOfSession = async (
-  dependencies: ConnectDependencies,
-  { state }: StoredSession,
+  { dependencies, transaction, session: { state }, at }: SummaryContext,
+  tariff: SummaryTariff,
 ): Promise<TariffPlace | null> => {
-  const geoPlace = dependencies.geocode(postalOf(state.address))
+  const address = postalOf(state.address)
+  const geoPlace = dependencies.geocode(address)
   if (!geoPlace.ok) return null
   const { timeZone: timezone, currencyCode } = geoPlace.value
   const area = state.region ?? unambiguousArea(state.regions)
@@ -131,18 +162,24 @@ const tariffPlaceOfSession = async (
     timezone,
     currencyCode,
     sourceId: area === null ? null : await findAreaSource(dependencies.database, area, currencyCode),
+    calendar: await calendarFor(transaction, tariff, () =>
+      defaultCalendarId(dependencies, { ...address, state: address.state ?? null }, at),
+    ),
   }
 }
 
 /** Return the rates of a tariff that is not saved yet. A day without a known price is empty. */
-export const ratesOfDesired = async (
-  dependencies: ConnectDependencies,
-  session: StoredSession,
-  tariff: SummaryTariff,
-  location: (TariffPlace & { readonly importSourceId?: never }) | null,
-  at: number,
-): Promise<SummaryRates> => {
-  const tariffPlace = location ?? (await tariffPlaceOfSession(dependencies, session))
+export const ratesOfDesired = async (context: SummaryContext, tariff: SummaryTariff): Promise<SummaryRates> => {
+  const { dependencies, transaction, location, at } = context
+  const tariffPlace =
+    location === null
+      ? await tariffPlaceOfSession(context, tariff)
+      : {
+          timezone: location.timezone,
+          currencyCode: location.currencyCode,
+          sourceId: tariff.direction === 'EXPORT' ? location.exportSourceId : location.importSourceId,
+          calendar: await calendarFor(transaction, tariff, async () => location.calendarId),
+        }
   const snapshot = tariffPlace === null ? null : await compileTariff(dependencies, tariff, tariffPlace, at)
   return snapshot === null
     ? { yesterday: [], today: [], tomorrow: [] }
@@ -163,7 +200,8 @@ export const ratesOfStored = async (
   const cachedPricing = (await dependencies.pricing.gatherNewest([pricingRequest])).get(tariff.locationId)
   if (cachedPricing !== undefined && tariff.type === 'COMMODITY')
     return ratesOfThreeDays(cachedPricing.snapshot, tariff.direction, at)
-  const tariffPlace = { timezone: tariff.timezone, currencyCode: '', sourceId: null }
+  const calendar = await calendarFor(transaction, tariff, () => calendarIdOf(transaction, tariff.locationId))
+  const tariffPlace = { timezone: tariff.timezone, currencyCode: '', sourceId: null, calendar }
   const snapshot = await compileTariff(dependencies, tariff, tariffPlace, at)
   return snapshot === null
     ? { yesterday: [], today: [], tomorrow: [] }
@@ -190,6 +228,7 @@ export const isPriced = async (
     timezone: tariff.timezone,
     currencyCode: pricing?.currencyCode ?? '',
     sourceId: source?.sourceId ?? null,
+    calendar: null,
   }
   const snapshot = await compileTariff(dependencies, tariff, tariffPlace, from)
   if (snapshot === null) return false

@@ -167,7 +167,8 @@ export const deleteCalendar = async (
   return accepted(null)
 }
 
-const calendarIdOf = async (transaction: TenantTransaction, locationId: string): Promise<string | null> => {
+/** Return the id of the calendar of a location; null without a calendar. */
+export const calendarIdOf = async (transaction: TenantTransaction, locationId: string): Promise<string | null> => {
   const found = await readFirst(transaction.query)<{ calendarId: string | null }>(sql`
     select calendar_id as "calendarId" from locations where ${ownedBy(transaction)} and id = ${locationId}`)
   return found?.calendarId ?? null
