@@ -165,7 +165,13 @@ export const priceRefusals = [
 ] as const
 
 /** Codes of a version that cannot be applied to a location of the plan. */
-export const siteRefusals = ['currency_mismatch', 'calendar_required', 'day_type_not_found', 'charge_invalid'] as const
+export const siteRefusals = [
+  'currency_mismatch',
+  'calendar_required',
+  'day_type_not_found',
+  'schedule_overlap',
+  'charge_invalid',
+] as const
 
 export const planCreate = defineOperation({
   id: 'plan_create',
@@ -265,7 +271,7 @@ export const planVersionCreate = defineOperation({
   status: 202,
   idempotent: true,
   dryRun: true,
-  refusals: [...priceRefusals, ...siteRefusals, 'version_exists', 'too_many_versions'],
+  refusals: [...new Set([...priceRefusals, ...siteRefusals]), 'version_exists', 'too_many_versions'],
   examples: { body: { from: '2026-01-01', ...examplePrices }, answer: exampleVersion },
 })
 
@@ -283,7 +289,7 @@ export const planVersionUpdate = defineOperation({
   answer: versionAnswer,
   status: 202,
   dryRun: true,
-  refusals: [...priceRefusals, ...siteRefusals, 'version_exists', 'field_immutable'],
+  refusals: [...new Set([...priceRefusals, ...siteRefusals]), 'version_exists', 'field_immutable'],
   examples: { body: { from: '2026-02-01', ...examplePrices }, answer: { ...exampleVersion, from: '2026-02-01' } },
 })
 

@@ -2,7 +2,7 @@ import type { LocationCalendar } from '../charge/location-calendar.ts'
 import { writeDate } from '../civil-date.ts'
 import type { TimeZone } from '../civil-time.ts'
 import { accepted, type Refusal, type Result, refused } from '../refusal.ts'
-import { daysOfName } from '../tariff/special-days.ts'
+import { daysOfName, meetingTypes } from '../tariff/special-days.ts'
 import type { SpecialDay, Tariff, TariffDirection } from '../tariff/tariff.ts'
 import { changedInterval, type OpenInterval, overlappingTariff } from '../tariff/tariff-change.ts'
 import {
@@ -122,6 +122,18 @@ const refuseSpecialDays = (names: readonly SpecialDay[], { calendar, locationId 
   return refused('day_type_not_found', message, 'location_id').refusal
 }
 
+/** Refuse a schedule that names two day types with a common day, because its bands could have equal rank there. */
+const refuseMeetingTypes = (
+  schedules: readonly (readonly SpecialDay[])[],
+  { calendar, locationId }: Site,
+): Refusal | null => {
+  if (calendar === null) return null
+  const meeting = schedules.map(names => meetingTypes(names, calendar)).find(types => types !== undefined)
+  if (meeting === undefined) return null
+  const message = `The plan names ${meeting.join(' and ')}, and the calendar of location ${locationId} has a day of both: change the calendar`
+  return refused('schedule_overlap', message, 'location_id').refusal
+}
+
 const refuseConflict = (
   { tariffs: { created, moved } }: Pick<SiteChanges, 'tariffs'>,
   kept: readonly Tariff[],
@@ -201,8 +213,8 @@ const changedPrices = (
 /**
  * Decide the changes that apply a plan to a location for its assignments there, which do not overlap. Without an
  * assignment, all tariffs and charges of the plan are removed.
- * Refuses `currency_mismatch`, `calendar_required`, `day_type_not_found`, `tariff_overlap` with the other tariff,
- * `charge_invalid` for too many charges, `too_many_assignments`.
+ * Refuses `currency_mismatch`, `calendar_required`, `day_type_not_found`, `schedule_overlap` of day types,
+ * `tariff_overlap` with the other tariff, `charge_invalid` for too many charges, `too_many_assignments`.
  * Source: docs/rules/plans.md #derived-tariffs-and-charges.
  */
 export const decideSite = (
@@ -234,6 +246,13 @@ export const decideSite = (
     refuseAssignments({ tariffs }, assignments, site) ??
     tariffs.created.map(one => refuseMarket(one, site)).find(one => one !== null) ??
     refuseSpecialDays([...new Set(names.flatMap(({ specialDays }) => specialDays))], site) ??
+    refuseMeetingTypes(
+      [
+        ...tariffs.created.map(one => one.tariff),
+        ...charges.created.map(one => one.charge).filter(one => one.hasSchedule),
+      ].map(({ specialDays }) => specialDays),
+      site,
+    ) ??
     refuseConflict({ tariffs }, kept, site) ??
     refuseCharges({ charges }, site)
   if (refusal !== null) return { ok: false, refusal }

@@ -19,8 +19,11 @@ export type PlanTariff = SpecialDays &
     readonly marketRates: boolean
   }
 
-/** Charge of a version, with the days of its own. */
-export type PlanCharge = SpecialDays & OpenDays & Keyed
+/**
+ * Charge of a version, with the days of its own. `hasSchedule`: its special days are in a schedule, whose bands must not
+ * overlap. The order of windows decides between windows.
+ */
+export type PlanCharge = SpecialDays & OpenDays & Keyed & { readonly hasSchedule: boolean }
 
 /** List the special days that the windows and the schedule of a charge name, each once. */
 export const specialDaysOfCharge = (charge: ChargeTerms): readonly SpecialDay[] => {

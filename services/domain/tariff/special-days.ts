@@ -22,6 +22,20 @@ export const daysOfName = (calendar: LocationCalendar, name: SpecialDay): Readon
     ? calendar.holidays
     : calendar.dayTypes.find(({ name: typeName }) => typeName === name.slice(1))?.days
 
+/** Return the first two day types among some names that have a day in common; undefined if there are none. */
+export const meetingTypes = (
+  names: readonly SpecialDay[],
+  calendar: LocationCalendar,
+): readonly [SpecialDay, SpecialDay] | undefined => {
+  const types = names.filter(name => name !== 'Holidays')
+  for (const [index, first] of types.entries()) {
+    const days = [...(daysOfName(calendar, first) ?? [])]
+    const second = types.slice(index + 1).find(other => days.some(day => daysOfName(calendar, other)?.has(day)))
+    if (second !== undefined) return [first, second]
+  }
+  return undefined
+}
+
 /**
  * Return the names that contain a day, as a bit mask by their index. Without a calendar no day is special. At most 31
  * names.

@@ -48,7 +48,7 @@ export const readPlanTerms = async (
     from plan_tariffs where ${owned} and plan_id = ${planId} order by version, place`)
   const charges = await query<PlanCharge & Row>(sql`
     select version, key, start_day as "startDay", end_day as "endDay",
-      special_days as "specialDays", pg_column_size(terms) + coalesce(pg_column_size(schedule), 0) as bytes
+      special_days as "specialDays", schedule is not null as "hasSchedule", pg_column_size(terms) + coalesce(pg_column_size(schedule), 0) as bytes
     from plan_charges where ${owned} and plan_id = ${planId} order by version, place`)
   const tariffsOf = Map.groupBy(tariffs.rows, ({ version }) => version)
   const chargesOf = Map.groupBy(charges.rows, ({ version }) => version)

@@ -36,6 +36,7 @@ const commodity = (key: string, more: Partial<PlanTariff> = {}): PlanTariff => (
   ...more,
 })
 const charge = (key: string, more: Partial<PlanCharge> = {}): PlanCharge => ({
+  hasSchedule: false,
   key,
   startDay: null,
   endDay: null,
@@ -234,6 +235,27 @@ describe('an assignment is refused', () => {
     expect(refusalOf(plan, daily(1), { ...emptySite, tariffs: ended.slice(1) })).toBeNull()
     expect(refusalOf(plan, daily(1), { ...emptySite, tariffs: ended })).toBe('too_many_assignments')
     expect(refusalOf(plan, [], { ...emptySite, tariffs: [...ended, ...ended] })).toBeNull()
+  })
+
+  it('for a schedule with two day types that the calendar gives one day', () => {
+    const plan = (more: Partial<PlanVersion>) => planOf(version(1, null, more))
+    const both = { specialDays: ['Holidays', '#fair', '#maintenance'] as const }
+    const calendarWith = (days: readonly number[]) => ({
+      holidays: new Set([day(2026, 3)]),
+      dayTypes: [
+        { name: 'fair', days: new Set([day(2026, 3), day(2026, 4)]) },
+        { name: 'maintenance', days: new Set(days) },
+      ],
+    })
+    const refused = { ...emptySite, calendar: calendarWith([day(2026, 4)]) }
+    const accepted = { ...emptySite, calendar: calendarWith([day(2026, 5)]) }
+    const tariffs = plan({ tariffs: [commodity('t', both)] })
+    expect(refusalOf(tariffs, [since2026], refused)).toBe('schedule_overlap')
+    expect(refusalOf(tariffs, [since2026], accepted)).toBeNull()
+    const scheduled = plan({ charges: [charge('c', { ...both, hasSchedule: true })] })
+    expect(refusalOf(scheduled, [since2026], refused)).toBe('schedule_overlap')
+    // The first matching window decides, so windows may overlap.
+    expect(refusalOf(plan({ charges: [charge('c', both)] }), [since2026], refused)).toBeNull()
   })
 
   it('if it shares days with another assignment of the plan at the location', () => {
