@@ -43,7 +43,7 @@ export type ScenarioChoice = {
 }
 
 /**
- * Return the first useful scenarios of a time zone that HTTP requests can create.
+ * Return the first useful scenarios of a time zone that HTTP requests can create. About half of them have a calendar.
  * The same seed gives the same scenarios.
  */
 export const chooseScenarios = (
@@ -51,7 +51,12 @@ export const chooseScenarios = (
   { wanted, generatedPerWanted, seed, maxRecords, isUseful }: ScenarioChoice,
 ): readonly Scenario[] =>
   fc
-    .sample(scenarios({ zones: [zone], maxRecords }), { seed, numRuns: wanted * generatedPerWanted })
+    .sample(
+      fc.boolean().chain(hasCalendar => scenarios({ zones: [zone], maxRecords, hasCalendar })),
+      {
+        ...{ seed, numRuns: wanted * generatedPerWanted },
+      },
+    )
     .map(scenario => expressible(scenario, latest))
     .filter(isUseful)
     .slice(0, wanted)

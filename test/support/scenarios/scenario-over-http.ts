@@ -1,3 +1,4 @@
+import { writeDate } from '../../../services/domain/civil-date.ts'
 import type { MeterRecord } from '../../../services/domain/record/record.ts'
 import type {
   MarketSeries,
@@ -161,16 +162,27 @@ const makeMarket = async (client: Client, series: MarketSeries | null): Promise<
   return id
 }
 
-const makeLocation = async (
-  client: Client,
-  { timeZone, importMarket, exportMarket }: PricingInput,
-): Promise<string> => {
+const dates = (days: ReadonlySet<number>): readonly string[] => [...days].map(writeDate)
+
+const makeCalendar = async (client: Client, { calendar }: PricingInput): Promise<string | null> => {
+  if (calendar === null) return null
+  const { id } = (await client.ask('POST', '/calendars', {
+    name: 'of a scenario',
+    add: dates(calendar.holidays).map(date => ({ date, name: 'Holiday' })),
+    day_types: calendar.dayTypes.map(({ name, days }) => ({ name, dates: dates(days) })),
+  })) as WithId
+  return id
+}
+
+const makeLocation = async (client: Client, input: PricingInput): Promise<string> => {
+  const { timeZone, importMarket, exportMarket } = input
   const source = await makeMarket(client, importMarket)
   const sources = {
     import: source,
     export: exportMarket === importMarket ? null : await makeMarket(client, exportMarket),
   }
-  const body = { timezone: timeZone.name, currency_code: 'EUR', market_sources: sources }
+  const calendar = await makeCalendar(client, input)
+  const body = { timezone: timeZone.name, currency_code: 'EUR', market_sources: sources, calendar_id: calendar }
   return ((await client.ask('POST', '/locations', body)) as WithId).id
 }
 
@@ -188,7 +200,7 @@ const submit = async (client: Client, bodies: readonly unknown[]) => {
   if (failed.length > 0) throw new Error(`Records were refused: ${JSON.stringify(failed)}`)
 }
 
-/** Create a scenario: market sources with prices, location, tariffs, then the submissions. */
+/** Create a scenario: market sources with prices, calendar, location, tariffs, then the submissions. */
 export const createScenario = async (
   client: Client,
   { input, records }: Scenario,
