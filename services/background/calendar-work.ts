@@ -33,7 +33,7 @@ export const fanOutCalendarPage = (database: Database, at: number, limit?: numbe
 const pageSize = 200
 
 /**
- * Give a page of locations from before calendars the calendar of their country and state. False if none is left.
+ * Set the calendar of the country and state at a page of locations from before calendars. False if none is left.
  * Source: docs/rules/calendars.md #default.
  */
 export const giveDefaultCalendars = async (database: Database, at: number): Promise<boolean> => {

@@ -18,8 +18,8 @@ export const calendarShape = objectShape('cal', 'calendar', {
   name: z.string(),
   country_code: orNull(z.string()).describe('Country of the public holidays, ISO 3166-1 alpha-2.'),
   state: orNull(z.string()).describe('State of the country.'),
-  add: z.array(namedDayShape).describe('Holidays beside those of the country.'),
-  remove: z.array(dateText).describe('Public holidays of the country that are no holidays here.'),
+  add: z.array(namedDayShape).describe('Holidays in addition to those of the country.'),
+  remove: z.array(dateText).describe('Public holidays of the country that the calendar leaves out.'),
   day_types: z
     .array(z.object({ name: z.string(), dates: z.array(dateText) }).meta({ component: 'DayType' }))
     .describe('Special days. A schedule names them by # and the name.'),

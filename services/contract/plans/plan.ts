@@ -36,7 +36,7 @@ const ownMembers = {
   failed: z
     .array(failureShape)
     .describe(
-      'The first 100 locations to which a version cannot be applied. The service tries again every 10 minutes.',
+      'The first 100 locations to which a version cannot be applied. The service retries every 10 minutes.',
     ),
 }
 

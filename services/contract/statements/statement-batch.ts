@@ -180,7 +180,7 @@ export const statementBatchStop = defineOperation({
   id: 'statement_batch_stop',
   summary: 'Stop a batch of statements',
   description:
-    'Stops a running batch and deletes what it has calculated. Statements that are FINAL stay FINAL. A batch that has ended stays as it is.',
+    'Stops a running batch and deletes its results. Statements that are FINAL stay FINAL. A batch that has ended does not change.',
   tag,
   ...deletion,
   answer: { name: 'Accepted', shape: acceptedMessage },

@@ -20,7 +20,7 @@ export const demandIntervals: readonly number[] = [15, 30, 60]
 
 const refuse = (...of: Parameters<typeof refused>): Refusal => refused(...of).refusal
 
-/** Require exactly one of the named prices. An empty list is no price. */
+/** Require exactly one of the named prices. An empty list does not count as a price. */
 const refusePrices = (prices: Readonly<Record<string, bigint | readonly unknown[] | null>>): Refusal | null => {
   const names = Object.keys(prices)
   const isGiven = (value: bigint | readonly unknown[] | null | undefined): boolean =>

@@ -1,7 +1,7 @@
 import type { Money } from '../quantity.ts'
 import type { DraftLine, LineTerms } from './statement-line.ts'
 
-/** Line of a FINAL statement or of its calculation now: what an adjustment compares. */
+/** Line of a FINAL statement or of its calculation now, as an adjustment compares them. */
 export type ComparedLine = Pick<LineTerms, 'kind' | 'component' | 'isTax'> & { readonly amountRounded: Money }
 
 /**

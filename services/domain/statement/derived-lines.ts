@@ -61,7 +61,7 @@ const baseBefore = (lines: readonly RoundedDraftLine[], track: Track, { startDay
 
 type Derived = { readonly before: AmountBefore; readonly reason: LineReason }
 
-/** Derive a limit: what lifts or lowers the base, over the paid days by the weights of their months. */
+/** Derive a limit: the amount that lifts or lowers the base, over the paid days by the weights of their months. */
 const deriveLimit = (
   charge: LimitCharge,
   paidCharge: PaidCharge,

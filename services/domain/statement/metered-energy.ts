@@ -35,9 +35,9 @@ type CachedSums = {
 export type MeteredSession = Interval & { readonly idleFrom: number | null }
 
 /**
- * Records of a location, prepared for charges. Sums are cached by the identity of their edges; grids by their range;
- * sessions by their devices, and then by the local day of their end; `missing` time by the terms of the search. Equal charges and the candidates of a simulation
- * share them. `work` counts the records and intervals that were visited.
+ * Records of a location, prepared for charges. Sums are cached by the identity of their edges, grids by their range,
+ * sessions by their devices and the local day of their end, `missing` time by the terms of the search. Equal charges and
+ * the candidates of a simulation share the cached values. `work` counts the records and intervals that were visited.
  */
 export type MeteredEnergy = {
   readonly timeZone: TimeZone
@@ -76,7 +76,7 @@ function* byStart(records: readonly MeteredRecord[]): Generator<null, FlowRecord
 
 /**
  * Prepare the records of a location, in any order.
- * `includesDevices`: flows in which the statement has the records of devices beside those of the location. Charges that
+ * `includesDevices`: flows in which the statement has the records of devices in addition to those of the location. Charges that
  * name devices, and charges of sessions, read the records of devices in any case.
  * A charge reads records before the statement too: the months of a rolling mean and of a ratchet, and the complete
  * records of each session that ends in the statement.

@@ -63,7 +63,7 @@ export type DraftLine = LineTerms & { readonly amountBefore: (day: number) => Mo
 /** Billing period. `cuts`: its start, its end and the days between at which a derived charge starts or ends. */
 export type BilledPeriod = DayRange & { readonly cuts: readonly number[] }
 
-/** What the lines of a period are calculated from. */
+/** Data from which the lines of a period are calculated. */
 export type LineContext = {
   readonly metered: MeteredEnergy
   readonly calendar: LocationCalendar | null

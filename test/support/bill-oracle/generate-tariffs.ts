@@ -97,7 +97,7 @@ const dayLists: Readonly<Record<string, readonly (readonly string[])[]>> = {
 
 type Overlay<Rate> = { readonly entry: Entry<Rate>; readonly ranks: readonly string[] }
 
-/** An entry of a higher rank on a part of the calendar. It may name holidays or special days, also beside weekdays. */
+/** An entry of a higher rank on a part of the calendar. It may name holidays or special days, also with weekdays. */
 const overlays = <Rate>(rates: fc.Arbitrary<readonly Rate[]>, names: readonly string[]): fc.Arbitrary<Overlay<Rate>> =>
   fc
     .record({

@@ -69,7 +69,7 @@ export const staleLocations = async (
   return rows.map(({ id }) => id)
 }
 
-/** Put a plan behind the other plans of its account, at `at` (ms). */
+/** Move a plan after the other plans of its account, at `at` (ms). */
 export const delayPlan = async (query: Query, turn: PlanTurn, at: number): Promise<void> => {
   await query(sql`
     update plan_turns set due_at = ${toTimestamp(at)}

@@ -16,7 +16,7 @@ import { countRows, hasRow, type Query, readFirst, readRows } from '../database.
 import { isActive, ownedBy } from '../page.ts'
 import type { Tenant, TenantTransaction } from '../transaction.ts'
 
-/** What a batch calculates. `request` is JSON, as of a statement. `actor`: id of the API key of the caller. */
+/** Work of a batch. `request` is JSON, as of a statement. `actor`: id of the API key of the caller. */
 export type BatchOrder = {
   readonly request: string
   readonly finalises: boolean
@@ -148,7 +148,7 @@ export const readFailures = async (
 }
 
 /**
- * Stop a batch at `at` (ms) and delete its pages. A batch that has ended stays as it is. Returns false if there is
+ * Stop a batch at `at` (ms) and delete its pages. A batch that has ended does not change. Returns false if there is
  * none.
  */
 export const stopBatch = async (transaction: TenantTransaction, id: string, at: number): Promise<boolean> => {
