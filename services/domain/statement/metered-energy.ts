@@ -76,8 +76,8 @@ function* byStart(records: readonly MeteredRecord[]): Generator<null, FlowRecord
 
 /**
  * Prepare the records of a location, in any order.
- * `includesDevices`: flows in which the statement has the records of devices in addition to those of the location. Charges that
- * name devices, and charges of sessions, read the records of devices in any case.
+ * `includesDevices`: flows in which the statement has the records of devices in addition to those of the location.
+ * Charges that name devices, and charges of sessions, read the records of devices in any case.
  * A charge reads records before the statement too: the months of a rolling mean and of a ratchet, and the complete
  * records of each session that ends in the statement.
  */
