@@ -35,9 +35,7 @@ const ownMembers = {
   applied: count.describe('Locations whose tariffs and charges are those of all versions.'),
   failed: z
     .array(failureShape)
-    .describe(
-      'The first 100 locations to which a version cannot be applied. The service retries every 10 minutes.',
-    ),
+    .describe('The first 100 locations to which a version cannot be applied. The service retries every 10 minutes.'),
 }
 
 /** Plan without the tariffs and charges of its versions, as lists and events have it. */
