@@ -37,6 +37,19 @@ const vat = z
   .pipe(z.union([z.literal('SOURCE'), percentage]))
   .meta({ type: 'string', examples: ['25'] })
 
+const maxChoices = 20
+
+/** Names, separated by commas. */
+const choices = z
+  .string()
+  .transform((value, context) => {
+    const names = value.split(',').map(name => name.trim())
+    return names.includes('') || names.length > maxChoices
+      ? refuseField(context, 'field_invalid', `must be 1 to ${maxChoices} names, separated by commas`)
+      : names
+  })
+  .meta({ type: 'string', examples: ['41000,NT-C'] })
+
 const importShape = z.object({
   object: z.literal('tariff_import'),
   format: z.enum(tariffFormats),
@@ -132,6 +145,9 @@ export const tariffImport = defineOperation({
     surcharge: surcharge.optional().describe('Added to each imported kWh, in major units.'),
     vat: vat.optional().describe('Value-added tax in percent; true: the tax rates of the file.'),
     type: text({ max: 64 }).optional().describe('Only OCPI tariffs of this type.'),
+    group: text({ max: 64 }).optional().describe('Customer group of fri-nettleie. Default: the only one of the file.'),
+    code: choices.optional().describe('Only these charge codes of datahub-pricelist.'),
+    gln: choices.optional().describe('Only the charges of these owners in datahub-pricelist.'),
   }),
   body: 'raw',
   anyMediaType: true,

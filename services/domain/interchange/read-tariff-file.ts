@@ -1,6 +1,8 @@
 import { validateCharge } from '../charge/validate-charge.ts'
 import { accepted, type Result } from '../refusal.ts'
 import { validateCoverageInSteps } from '../tariff/validate-coverage.ts'
+import { readPricelist } from './datahub-pricelist/read-pricelist.ts'
+import { readGridPrices } from './fri-nettleie/read-grid-prices.ts'
 import { readOcpi } from './ocpi/read-ocpi.ts'
 import { collectReport } from './report.ts'
 import { isSourceObject, refusalOfFault, type SourceField, type SourceValue } from './source-value.ts'
@@ -17,7 +19,12 @@ import { readUrdb } from './urdb/read-urdb.ts'
 
 type FormatReader = (file: SourceField, reader: ImportReader) => Generator<void, readonly ImportGroup[]>
 
-const readers: Readonly<Record<TariffFormat, FormatReader>> = { urdb: readUrdb, ocpi: readOcpi }
+const readers: Readonly<Record<TariffFormat, FormatReader>> = {
+  urdb: readUrdb,
+  ocpi: readOcpi,
+  'fri-nettleie': readGridPrices,
+  'datahub-pricelist': readPricelist,
+}
 
 /** Return the format of a file by its members; null if none fits. */
 export const detectTariffFormat = (file: SourceValue): TariffFormat | null => {
@@ -25,6 +32,8 @@ export const detectTariffFormat = (file: SourceValue): TariffFormat | null => {
   if (!isSourceObject(first)) return null
   const has = (name: string): boolean => Object.hasOwn(first, name)
   if (has('items') || has('energyratestructure') || has('label')) return 'urdb'
+  if (has('tariffer')) return 'fri-nettleie'
+  if (has('records')) return 'datahub-pricelist'
   return has('elements') || has('data') ? 'ocpi' : null
 }
 

@@ -8,7 +8,7 @@ import type { Noted, NotImported, ReportCollector } from './report.ts'
 import { sourceFault } from './source-value.ts'
 
 /** Formats of tariffs. */
-export const tariffFormats = ['urdb', 'ocpi'] as const
+export const tariffFormats = ['urdb', 'ocpi', 'fri-nettleie', 'datahub-pricelist'] as const
 export type TariffFormat = (typeof tariffFormats)[number]
 
 /** Location of an import. */
@@ -30,6 +30,11 @@ export type ImportOptions = {
   readonly surcharge: Fraction
   readonly vat: ImportVat
   readonly type: string | null
+  /** Customer group of a file with several. */
+  readonly group: string | null
+  /** Charge codes and owners to choose; empty: all. */
+  readonly codes: readonly string[]
+  readonly glns: readonly string[]
 }
 
 /** Tariff to create. `from` are the JSON pointers of its prices. */
@@ -123,7 +128,20 @@ export const flatRate = (price: bigint, surcharges: Surcharges): readonly Rate[]
   { fixed: price, to: null, ...surcharges },
 ]
 
-const maxTariffs = 100
+/** Report a part whose currency is not that of the location. Returns true if it is another one. */
+export const objectToCurrency = (path: string, currency: string, { context, report }: ImportReader): boolean => {
+  if (currency === context.currencyCode) return false
+  const message = `The prices are in ${currency}, the location is in ${context.currencyCode}.`
+  report.addNotImported({ path, reason: 'currency', affects: 'price', message })
+  return true
+}
+
+const maxNameLength = 255
+
+/** Shorten a name of a file to the length of names of this service. */
+const shortName = (name: string): string => [...name].slice(0, maxNameLength).join('').trim() || 'Imported tariff'
+
+export const maxTariffs = 100
 const maxCharges = 200
 
 /** Return the earliest of starts, or the latest of ends; null, which is open, comes first or last. */
@@ -167,7 +185,7 @@ export const dateGroups = (
     const withValidity = (from: readonly string[]): readonly string[] => [...from, ...validityFrom]
     for (const { terms, from: paths, ...tariff } of group.tariffs) {
       const dated = { ...terms, contractStart: start, contractEnd: end }
-      tariffs.push({ ...tariff, from: withValidity(paths), terms: dated })
+      tariffs.push({ ...tariff, name: shortName(tariff.name), from: withValidity(paths), terms: dated })
     }
     const startDay = start === null ? null : localDayNumber(timeZone, start)
     const endDay = end === null ? null : localDayNumber(timeZone, end - 1) + 1

@@ -8,11 +8,12 @@ import type { ImportContext, ImportOptions, TariffFile, TariffFormat } from '../
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
+import { readYamlSource } from '../../platform/interchange/yaml.ts'
 import { lockLocation } from '../../platform/postgres/registry/locations.ts'
 import { rehearseTenant, type TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { readJsonSource } from './read-source.ts'
+import { isJsonText, readJsonSource } from './read-source.ts'
 import { type SavedImport, type SavedPart, saveImport } from './save-import.ts'
 
 type ImportRequest = RequestOf<typeof tariffImport>
@@ -25,7 +26,16 @@ const optionsOf = ({ query }: ImportRequest): ImportOptions => ({
   surcharge: fractionOf(query.surcharge ?? 0n, billion),
   vat: query.vat === undefined ? 'NONE' : query.vat === 'SOURCE' ? 'SOURCE' : fractionOf(query.vat, billion),
   type: query.type ?? null,
+  group: query.group ?? null,
+  codes: query.code ?? [],
+  glns: query.gln ?? [],
 })
+
+/** Parse the file: YAML for fri-nettleie, and for an unknown format that does not begin like JSON. */
+const readSourceOf = ({ query, body }: ImportRequest): Generator<void, Result<SourceValue>> =>
+  query.format === 'fri-nettleie' || (query.format === undefined && !isJsonText(body.bytes))
+    ? readYamlSource(body.bytes)
+    : readJsonSource(body.bytes)
 
 /** Choose the format of a file: the requested one, or the one of its members. */
 const formatOf = ({ query }: ImportRequest, source: SourceValue): Result<TariffFormat> => {
@@ -111,7 +121,7 @@ const importFile = async (
 /** Bind the import of tariffs. A dry run does the same work and undoes its transaction. */
 export const tariffImportOperation = (dependencies: QueryServiceDependencies): Binding =>
   bind(tariffImport, async request => {
-    const source = await runInTimeSlices(readJsonSource(request.body.bytes), request.caller.accountId)
+    const source = await runInTimeSlices(readSourceOf(request), request.caller.accountId)
     if (!source.ok) return source
     if (!request.query.dry_run)
       return change(dependencies, tariffImport, request, transaction =>

@@ -15,3 +15,9 @@ export function* readJsonSource(bytes: Uint8Array): Generator<void, Result<Sourc
   const read = yield* readJson(bytes)
   return read.ok ? accepted(toSource(read.value)) : read
 }
+
+const jsonStart = /^\uFEFF?[ \t\r\n]*[[{]/
+
+/** Return whether a file begins like JSON: with an object or a list. */
+export const isJsonText = (bytes: Uint8Array): boolean =>
+  jsonStart.test(new TextDecoder().decode(bytes.subarray(0, 1_024)))

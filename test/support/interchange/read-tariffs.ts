@@ -20,7 +20,8 @@ export type ReadOptions = Partial<ImportOptions> & {
 }
 
 const noOptions: ImportOptions = {
-  ...{ validFrom: null, validTo: null, surcharge: fractionOf(0n), vat: 'NONE', type: null },
+  ...{ validFrom: null, validTo: null, surcharge: fractionOf(0n), vat: 'NONE', type: null, group: null },
+  ...{ codes: [], glns: [] },
 }
 
 /** Parse a value as a JSON file. Throws if it is not JSON. */

@@ -47,6 +47,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'ipaddr.js': ['services/platform/webhook-client/'],
   marked: ['services/web/documentation/markdown.ts'],
   minisearch: ['services/web/documentation/search-index.ts'],
+  yaml: ['services/platform/interchange/yaml.ts'],
   zod: ['services/contract/', 'services/platform/config/'],
 }
 

@@ -51,7 +51,7 @@ type Report = {
 const folder = new URL('../../../../shared/acceptance/interchange/', import.meta.url)
 const casesFile = new URL('cases.json', folder)
 /** Formats that an import reads. */
-const formats = ['urdb', 'ocpi']
+const formats = ['urdb', 'ocpi', 'fri-nettleie', 'datahub-pricelist']
 const cases: readonly Case[] = existsSync(casesFile)
   ? (JSON.parse(readFileSync(casesFile, 'utf8')) as { readonly cases: readonly Case[] }).cases.filter(
       ({ kind, format }) => kind === 'tariff' && formats.includes(format),

@@ -23,6 +23,7 @@ import {
   type ImportReader,
   isZero,
   multiply,
+  objectToCurrency,
   priceOf,
   surchargesOf,
   withVat,
@@ -181,14 +182,10 @@ const reportOthers = ({ sourceField, prices }: OcpiTariff, { report }: ImportRea
 }
 
 const groupsOf = (tariff: OcpiTariff, reader: ImportReader): readonly ImportGroup[] => {
-  const { report, context } = reader
+  const { report } = reader
   const { sourceField, sourceId, name, validityFrom } = tariff
   const currency = requiredText(memberAt(sourceField, 'currency'))
-  if (currency !== context.currencyCode) {
-    const message = `The prices are in ${currency}, the location is in ${context.currencyCode}.`
-    report.addNotImported({ path: sourceField.path, reason: 'currency', affects: 'price', message })
-    return []
-  }
+  if (objectToCurrency(sourceField.path, currency, reader)) return []
   reportOthers(tariff, reader)
   const energy = tariff.prices.filter(({ type, restrictions }) => type === 'ENERGY' && !restrictions.isReservation)
   const charges = chargesOf(tariff, reader)

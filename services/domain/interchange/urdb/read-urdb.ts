@@ -9,7 +9,7 @@ import {
   textAt,
   wholeNumberAt,
 } from '../source-value.ts'
-import type { ImportGroup, ImportReader } from '../tariff-file.ts'
+import { type ImportGroup, type ImportReader, objectToCurrency } from '../tariff-file.ts'
 import { readCharges } from './urdb-charges.ts'
 import { readEnergy } from './urdb-energy.ts'
 import { isAllZero } from './urdb-rate.ts'
@@ -64,17 +64,14 @@ const dayOf = (sourceField: SourceField): number | null => {
 }
 
 const readItem = (item: SourceField, reader: ImportReader): ImportGroup => {
-  const { context, report } = reader
+  const { context } = reader
   const label = textAt(memberAt(item, 'label'))
   const sourceId = `urdb:${label ?? textAt(memberAt(item, 'name')) ?? ''}`
   const [startField, endField] = [memberAt(item, 'startdate'), memberAt(item, 'enddate')]
   const [start, end] = [dayOf(startField), dayOf(endField)]
   reportOthers(item, reader)
-  if (context.currencyCode !== 'USD') {
-    const message = `The prices are in USD, the location is in ${context.currencyCode}.`
-    report.addNotImported({ path: item.path, reason: 'currency', affects: 'price', message })
+  if (objectToCurrency(item.path, 'USD', reader))
     return { start: null, end: null, validityFrom: [], tariffs: [], charges: [] }
-  }
   return {
     start: start === null ? null : startOfDayNumber(context.timeZone, start),
     end: end === null ? null : startOfDayNumber(context.timeZone, end + 1),

@@ -1,9 +1,9 @@
-import type { ChargeTerms, ChargeWindow, DemandCharge, LimitCharge, PriceUnit, Ratchet } from '../../charge/charge.ts'
-import { defaultComponents, defaultSequences } from '../../charge/charge.ts'
+import type { ChargeTerms, ChargeWindow, LimitCharge, PriceUnit, Ratchet } from '../../charge/charge.ts'
 import { fullWeight } from '../../charge/charge-window.ts'
 import { demandIntervals } from '../../charge/validate-charge.ts'
 import { type Fraction, fractionOf } from '../../fraction.ts'
 import { monthNames } from '../../tariff/day-pattern.ts'
+import { commonTerms, demandDefaults, fixedTerms } from '../charge-terms.ts'
 import {
   elementsAt,
   fractionAt,
@@ -41,12 +41,6 @@ import {
 type Context = { readonly item: SourceField; readonly reader: ImportReader; readonly sourceId: string }
 
 const units: Readonly<Record<string, PriceUnit>> = { '$/day': 'DAY', '$/month': 'MONTH', '$/year': 'YEAR' }
-
-/** Members that all charges of a rate have. The dates come from the contract. */
-const common = <Kind extends ChargeTerms['kind']>(kind: Kind, name: string) => ({
-  ...{ kind, name, component: defaultComponents[kind], sequence: defaultSequences[kind] },
-  ...{ startDay: null, endDay: null },
-})
 
 /** Amount with its unit of time: from a member with units, or from a member whose name says the unit. */
 type AmountMember = { readonly name: string; readonly units?: string; readonly per?: PriceUnit }
@@ -86,10 +80,7 @@ const fixedCharge = (context: Context, member: AmountMember): readonly DraftChar
   const read = readAmount(context, member)
   if (read === null) return []
   const name = 'Fixed charge'
-  const terms = {
-    ...common('FIXED', name),
-    ...{ price: read.amount, per: read.per, quantity: BigInt(fullWeight), unit: null, prorate: 'DAYS' as const },
-  }
+  const terms = fixedTerms(name, read.amount, read.per)
   return [{ name, sourceId: context.sourceId, from: read.from, terms }]
 }
 
@@ -98,7 +89,7 @@ const minimumCharge = (context: Context, member: AmountMember): readonly DraftCh
   if (read === null) return []
   const name = 'Minimum charge'
   const base: LimitCharge['base'] = { kinds: null, components: null, directions: ['IMPORT'] }
-  const terms = { ...common('MINIMUM', name), amount: read.amount, per: read.per, perKwh: 0n, base }
+  const terms = { ...commonTerms('MINIMUM', name), amount: read.amount, per: read.per, perKwh: 0n, base }
   return [{ name, sourceId: context.sourceId, from: read.from, terms }]
 }
 
@@ -209,7 +200,7 @@ const demandCharges = (context: Context, demand: Demand, schedule: UrdbSchedule,
     const bounds = readBounds(tiers)
     const name = named.length === 1 ? demand.name : `${demand.name} ${period + 1}`
     const terms: ChargeTerms = {
-      ...common('DEMAND', name),
+      ...commonTerms('DEMAND', name),
       ...demandDefaults,
       intervalMinutes,
       windows: named.length === 1 ? [] : windowsOfPeriod(schedule, period),
@@ -227,17 +218,6 @@ const firstObjection = (periods: readonly (readonly UrdbTier[])[], named: readon
     if (objection !== null) return objection
   }
   return null
-}
-
-/** Members of a demand charge on the highest power of a month. */
-export const demandDefaults: Omit<
-  DemandCharge,
-  'id' | 'planId' | 'kind' | 'name' | 'component' | 'sequence' | 'startDay' | 'endDay'
-> = {
-  ...{ counts: 'IMPORT', deviceIds: null, intervalMinutes: 60, windows: [], highest: 1, hasDistinctDays: false },
-  ...{ over: 'PERIOD', rollingMonths: 12, rolling: 'MEAN', monthFloor: 0n, ratchet: null, floor: 0n, above: 0n },
-  ...{ rounding: null, history: [], price: null, tiers: null, steps: null, stepEdge: 'LOWER_INCLUSIVE' },
-  ...{ per: 'MONTH', yearBasis: 'MONTHS', prorate: 'DAYS' },
 }
 
 /** Note the parts of demand whose prices are 0, unless they are reported. */
