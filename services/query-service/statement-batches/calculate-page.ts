@@ -28,6 +28,12 @@ export type PageOutcome =
   | { readonly facts: StatementFacts; readonly content: string; readonly terms: BillingTerms }
   | { readonly refusal: Refusal }
 
+/** Outcomes of the first locations, and the locations that can be calculated together after them. */
+export type CalculatedPage = {
+  readonly outcomes: ReadonlyMap<string, PageOutcome>
+  readonly left: readonly string[]
+}
+
 /** Statements of a page: the request, and DRAFT or FINAL. */
 export type PagePlan = Pick<StatementPlan, 'periods' | 'at'> & {
   readonly request: StatementRequest
@@ -62,13 +68,16 @@ const intervalOf = (locations: readonly Pick<PageLocation, 'span' | 'readFrom'>[
   to: Math.max(...locations.map(({ span }) => span.end)),
 })
 
-/** Return the locations whose charges read equally many days, for the first location; and up to `maxPageRows`. */
+/**
+ * Return the locations whose charges read equally many days, for the first location, up to `maxPageRows`; and those
+ * that are left for another read. A location with more rows is in neither list.
+ */
 const chooseLocations = async (
   db: ClickHouse,
   tenant: Tenant,
   terms: readonly BillingTerms[],
   { request }: PagePlan,
-): Promise<readonly PageLocation[]> => {
+): Promise<{ readonly chosen: readonly PageLocation[]; readonly left: readonly string[] }> => {
   const found = terms.map(one => ({
     terms: one,
     span: spanOf(one.timeZone, request),
@@ -76,20 +85,21 @@ const chooseLocations = async (
   }))
   const lengthOf = ({ span, readFrom }: (typeof found)[number]) => Math.round((span.start - readFrom) / 86_400_000)
   const [first] = found
-  if (first === undefined) return []
+  if (first === undefined) return { chosen: [], left: [] }
   const alike = found.filter(one => lengthOf(one) === lengthOf(first))
   const locationIds = alike.map(one => one.terms.location.id)
   const facts = await readPageFacts(db, { tenant, locationIds, ...intervalOf(alike) })
   const chosen: PageLocation[] = []
+  const left: string[] = []
   let rows = 0
   for (const one of alike) {
     const known = facts.get(one.terms.location.id)
-    if (known === undefined) continue
+    if (known === undefined || known.rows > maxPageRows) continue
     rows += known.rows
-    if (rows > maxPageRows) break
-    chosen.push({ ...one, facts: known })
+    if (rows > maxPageRows) left.push(one.terms.location.id)
+    else chosen.push({ ...one, facts: known })
   }
-  return chosen
+  return { chosen, left }
 }
 
 /** Everything that the statements of a page are calculated from. */
@@ -141,7 +151,7 @@ const decoder = new TextDecoder()
 /**
  * Calculate the statements of the first locations of a page together: few reads of both databases, and one work of the
  * thread. The records of at most `maxPageRows` rows are in memory. Locations that cannot be read together with others
- * are left out; so are those beyond the limits, and those whose records changed meanwhile.
+ * have no outcome; neither have those whose records changed meanwhile.
  * Throws `Failure` if a store is unavailable.
  */
 export const calculatePage = async (
@@ -149,11 +159,11 @@ export const calculatePage = async (
   request: StatementCaller,
   locationIds: readonly string[],
   plan: PagePlan,
-): Promise<ReadonlyMap<string, PageOutcome>> => {
+): Promise<CalculatedPage> => {
   const tenant = { accountId: request.caller.accountId, liveMode: request.caller.liveMode }
   const terms = await loadSimpleTerms(dependencies, tenant, locationIds)
-  const locations = await chooseLocations(dependencies.clickHouse, tenant, terms, plan)
-  if (locations.length === 0) return new Map()
+  const { chosen: locations, left } = await chooseLocations(dependencies.clickHouse, tenant, terms, plan)
+  if (locations.length === 0) return { outcomes: new Map(), left: [] }
   const { blocks, prices, inclusions } = await gatherPage(dependencies, tenant, locations, plan.request.includeDevices)
   const inputs = locations.map((one, index) =>
     inputOf(
@@ -170,7 +180,7 @@ export const calculatePage = async (
     ...{ name: 'statementPage', input: { blocks, statements }, isSmall: false, bytes },
     ...{ account: tenant.accountId, signal: request.signal },
   })
-  if (!work.ok) return new Map()
+  if (!work.ok) return { outcomes: new Map(), left: [] }
   const { head, answer } = work.value
   const outcomes = new Map<string, PageOutcome>()
   const contents = 'chunks' in answer ? answer.chunks[Symbol.asyncIterator]() : null
@@ -188,5 +198,5 @@ export const calculatePage = async (
     })
   }
   await contents?.return?.()
-  return outcomes
+  return { outcomes, left }
 }

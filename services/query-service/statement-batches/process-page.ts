@@ -137,16 +137,29 @@ const storeFinals = async (
   return results
 }
 
-/** Calculate the statements of a page that can be read together. */
-const calculateTogether = async (context: PageContext): Promise<ReadonlyMap<string, LocationResult>> => {
+/** Calculate the statements of a page that can be read together, until some of them are enough for a result. */
+const calculateTogether = async (
+  context: PageContext,
+  deadline: number,
+): Promise<ReadonlyMap<string, LocationResult>> => {
   const { dependencies, page, request, plan } = context
   if (page.attempts > attemptLimits.together) return new Map()
   for (const locationId of page.finalises ? page.locationIds : []) {
     if (!(await dependencies.recordsAreStored(page, locationId, request.signal))) return new Map()
   }
-  const outcomes = await calculatePage(dependencies, request, page.locationIds, plan)
-  if (outcomes.size === 0) return new Map()
-  return page.finalises ? storeFinals(context, outcomes) : recordDrafts(context, outcomes)
+  const results = new Map<string, LocationResult>()
+  let length = 0
+  for (let ids = page.locationIds; ids.length > 0 && length <= maxPageLength && performance.now() <= deadline; ) {
+    const { outcomes, left } = await calculatePage(dependencies, request, ids, plan)
+    if (outcomes.size === 0) break
+    const some = await (page.finalises ? storeFinals(context, outcomes) : recordDrafts(context, outcomes))
+    for (const [locationId, result] of some) {
+      results.set(locationId, result)
+      if (result !== 'LATER' && 'text' in result) length += result.text.length
+    }
+    ids = left
+  }
+  return results
 }
 
 const cannotCalculate = {
@@ -184,7 +197,7 @@ export const processPage = async (
   const [first] = page.locationIds
   if (first !== undefined && page.attempts > attemptLimits.alone)
     return resultOf([[first, { refusal: cannotCalculate }]], 0)
-  const together = await calculateTogether(context)
+  const together = await calculateTogether(context, deadline)
   const results: [string, Exclude<LocationResult, 'LATER'>][] = []
   let length = 0
   let pauseMs = 0
