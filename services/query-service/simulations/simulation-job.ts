@@ -4,6 +4,7 @@ import { accepted, type Refusal, type Result, refused } from '../../domain/refus
 import type { SimulatedPlan } from '../../domain/simulation/plan-prices.ts'
 import { addLocationBills, emptySums, type SimulationSums } from '../../domain/simulation/simulation-sums.ts'
 import { statementPeriods } from '../../domain/statement/statement-periods.ts'
+import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { isFailure } from '../../platform/failure.ts'
 import {
   oldestPendingSimulations,
@@ -40,9 +41,30 @@ const isTagged = (value: unknown): value is TaggedInteger =>
 export const toJobText = (value: SimulationJob | SimulationSums): string =>
   JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? { $integer: String(one) } : one))
 
-/** Read the text of `toJobText`. */
-export const fromJobText = <T extends SimulationJob | SimulationSums>(text: string): T =>
-  JSON.parse(text, (_, one: unknown) => (isTagged(one) ? BigInt(one.$integer) : one))
+/** Values that are visited between two pauses. */
+const valuesPerPause = 1_000
+
+/** Replace the objects of integers in a parsed value by the integers, in place. */
+function* restoreIntegers(root: unknown): Generator<undefined, unknown> {
+  const top: Record<string, unknown> = { root }
+  const waiting = [top]
+  let visited = 0
+  for (let parent = waiting.pop(); parent !== undefined; parent = waiting.pop()) {
+    for (const [name, value] of Object.entries(parent)) {
+      visited += 1
+      if (visited % valuesPerPause === 0) yield undefined
+      if (isTagged(value)) parent[name] = BigInt(value.$integer)
+      else if (typeof value === 'object' && value !== null) waiting.push(value as Record<string, unknown>)
+    }
+  }
+  return top['root']
+}
+
+/** Read the text of `toJobText`, in time slices: a job can have 10,000 charges. */
+export const fromJobText = async <T extends SimulationJob | SimulationSums>(
+  text: string,
+  accountId: string,
+): Promise<T> => (await runInTimeSlices(restoreIntegers(JSON.parse(text)), accountId)) as T
 
 /** Dependencies of the work on large simulations. */
 export type SimulationWorkDependencies = SimulationDependencies & {
@@ -113,8 +135,8 @@ const continueSimulation = async (
   stored: StoredSimulation,
   turn: JobTurn,
 ): Promise<void> => {
-  const job = fromJobText<SimulationJob>(stored.request)
-  const sums = stored.sums === null ? null : fromJobText<SimulationSums>(stored.sums)
+  const job = await fromJobText<SimulationJob>(stored.request, stored.accountId)
+  const sums = stored.sums === null ? null : await fromJobText<SimulationSums>(stored.sums, stored.accountId)
   const state: JobState = {
     sums: sums ?? emptySums(job.request.candidates.length, job.request.isByLocation),
     ...{ doneCount: stored.doneCount, nextDay: stored.nextDay },

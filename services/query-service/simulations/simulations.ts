@@ -142,9 +142,11 @@ const raise = (): never => {
   throw new Error('A simulation has no bills.')
 }
 
-const viewOfStored = (stored: StoredSimulation): SimulationView => {
-  const sums = stored.status === 'DONE' && stored.sums !== null ? fromJobText<SimulationSums>(stored.sums) : null
-  return viewOf(fromJobText<SimulationJob>(stored.request), stored, sums)
+const viewOfStored = async (stored: StoredSimulation): Promise<SimulationView> => {
+  const { accountId } = stored
+  const sums =
+    stored.status === 'DONE' && stored.sums !== null ? await fromJobText<SimulationSums>(stored.sums, accountId) : null
+  return viewOf(await fromJobText<SimulationJob>(stored.request, accountId), stored, sums)
 }
 
 /** Store a large simulation. The work under a lease calculates it. */
@@ -163,7 +165,7 @@ const postpone = async (
     const message = `At most ${maxPendingSimulations} simulations can wait. Send this one after another one is done`
     return refused('too_many_simulations', message)
   }
-  return { ok: true, value: simulationToWire(viewOfStored(stored)), isPending: true }
+  return { ok: true, value: simulationToWire(await viewOfStored(stored)), isPending: true }
 }
 
 /** Compare candidates with the stored costs. Source: docs/rules/simulations.md #candidates. */
@@ -192,6 +194,6 @@ export const simulationOperations = (dependencies: SimulationDependencies): read
     const stored = await withTenant(dependencies.database, tenantOf(request), transaction =>
       retrieveSimulation(transaction, request.id, request.at),
     )
-    return stored === null ? noSimulation : accepted(simulationToWire(viewOfStored(stored)))
+    return stored === null ? noSimulation : accepted(simulationToWire(await viewOfStored(stored)))
   }),
 ]
