@@ -1,16 +1,33 @@
 import { writeFileSync } from 'node:fs'
+import type { ObjectName } from '../../domain/interchange/reading.ts'
 import { keyVariable } from '../../platform/config/config.ts'
-import { openArchive } from '../../platform/interchange/archive.ts'
+import { openArchive, peekChunks } from '../../platform/interchange/archive.ts'
+import { textFormatOf } from '../../platform/interchange/file-format.ts'
 import type { Command, CommandInput, CommandOption, CommandOutcome } from '../command.ts'
-import { UsageError } from '../command.ts'
-import { csvFormOptions, readCsvForm, readCsvRules, readingOptions, readReadingColumns } from '../import/csv-options.ts'
+import { CommandError, UsageError } from '../command.ts'
+import {
+  csvFormOptions,
+  readCsvForm,
+  readCsvRules,
+  readingOptions,
+  readObjectName,
+  readReadingColumns,
+} from '../import/csv-options.ts'
 import { openSource, type SourceFile } from '../import/import-files.ts'
 import { importObjects, type ObjectKind } from '../import/import-objects.ts'
-import { importReadings } from '../import/import-readings.ts'
+import { importReadings, type ReadingSource } from '../import/import-readings.ts'
 import { type ImportReport, importOutcome } from '../import/import-report.ts'
-import { askPatiently, fileTargetOptions, type ImportTarget, openTarget } from '../import/import-target.ts'
+import {
+  askPatiently,
+  callPatiently,
+  fileTargetOptions,
+  type ImportTarget,
+  openTarget,
+} from '../import/import-target.ts'
 import { type ImportProgress, startProgress } from '../import/progress.ts'
 import { csvReadingSource } from '../import/read-csv-readings.ts'
+import { greenButtonSource } from '../import/read-green-button.ts'
+import { type MessageBody, refusalOf } from '../service-client.ts'
 
 const commonImportOptions: Readonly<Record<string, CommandOption>> = {
   'dry-run': { summary: 'Check the file and send nothing.' },
@@ -82,14 +99,68 @@ const zoneOfLocation = async ({ target, input: { options }, signal }: FileImport
   return timezone
 }
 
+/** Maximum size of standard input in a format that is read twice. */
+const maxBufferedBytes = 64 * 2 ** 20
+
+/** Return a function that opens a file several times. Standard input is buffered. */
+const reopen = async (
+  file: SourceFile,
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<() => AsyncIterable<Uint8Array>> => {
+  if (file.bytes !== null) return () => openArchive(file.chunks(() => undefined))
+  const buffered: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.length
+    if (bytes > maxBufferedBytes)
+      throw new CommandError('Standard input has more than 64 MiB. Save it as a file first.')
+    buffered.push(chunk)
+  }
+  return async function* () {
+    yield* buffered
+  }
+}
+
+/** Create the device of a usage point, unless it exists. */
+const makeDevice = async ({ target, signal }: FileImport, reference: string): Promise<ObjectName> => {
+  const body = { reference_id: reference }
+  const answer = await callPatiently(() => target.client.call('POST', '/devices', body), signal)
+  const code = (answer.body as MessageBody | null)?.code
+  if (answer.status !== 201 && code !== 'reference_id_taken') throw refusalOf('POST', '/devices', answer)
+  return { reference }
+}
+
+const openGreenButton = async (one: FileImport, chunks: AsyncIterable<Uint8Array>): Promise<ReadingSource> => {
+  const { options } = one.input
+  const location = readObjectName(options['location'], 'loc')
+  if (location === null) throw new UsageError('--location is missing. A Green Button file names no location.')
+  return greenButtonSource({
+    open: await reopen(one.file, chunks),
+    location,
+    deviceOf: reference => (options['dry-run'] === undefined ? makeDevice(one, reference) : Promise.resolve(null)),
+  })
+}
+
+const openReadingSource = async (one: FileImport): Promise<ReadingSource> => {
+  const { file, progress, input } = one
+  const { options } = input
+  const { first, all, close } = await peekChunks(openArchive(file.chunks(progress.addBytes)))
+  const format = options['format'] ?? (textFormatOf(first) === 'xml' ? 'green-button' : 'csv')
+  if (format === 'green-button') {
+    const source = await openGreenButton(one, all)
+    await close()
+    return source
+  }
+  const rules = readCsvRules(options, await zoneOfLocation(one))
+  return csvReadingSource(all, readCsvForm(options), readReadingColumns(options), rules)
+}
+
 const importReadingFile = async (one: FileImport): Promise<ImportReport> => {
   const { file, target, progress, input, signal } = one
   const { options } = input
-  const chunks = openArchive(file.chunks(progress.addBytes))
-  const rules = readCsvRules(options, await zoneOfLocation(one))
   return importReadings({
     ...{ file, target, progress, signal, at: input.at },
-    source: csvReadingSource(chunks, readCsvForm(options), readReadingColumns(options), rules),
+    source: await openReadingSource(one),
     isDryRun: options['dry-run'] !== undefined,
     stateOptions: options['no-resume'] === undefined ? stateOptionsOf(options, target) : null,
   })
@@ -98,7 +169,7 @@ const importReadingFile = async (one: FileImport): Promise<ImportReport> => {
 const importReadingsCommand: Command = {
   name: 'import readings',
   operands: ['FILE…'],
-  summary: 'Import meter readings from CSV files.',
+  summary: 'Import meter readings from CSV or Green Button files.',
   details: [
     'Sends each row as a record. A row that is sent twice counts once, so an import can be repeated.',
     'An interrupted import continues at its last row. FILE.import-state.json has the progress until the end.',
@@ -108,7 +179,7 @@ const importReadingsCommand: Command = {
     ...commonDetails,
   ],
   options: {
-    format: { value: 'FORMAT', summary: 'Format. Default: from the content.', choices: ['csv'] },
+    format: { value: 'FORMAT', summary: 'Format. Default: from the content.', choices: ['csv', 'green-button'] },
     ...csvFormOptions,
     ...readingOptions,
     'no-resume': { summary: 'Begin at the first row.' },

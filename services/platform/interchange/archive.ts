@@ -97,14 +97,24 @@ async function* unzipped(chunks: Chunks, limits: ArchiveLimits): AsyncGenerator<
   if (!isFinal) throw invalid('The zip file is incomplete.')
 }
 
-/** Return the first chunk of a stream, and the stream with that chunk. An empty stream has an empty first chunk. */
-export const peekChunks = async (chunks: Chunks): Promise<{ readonly first: Uint8Array; readonly all: Chunks }> => {
+/** Stream whose first chunk is known. An empty stream has an empty first chunk. */
+export type PeekedChunks = { readonly first: Uint8Array; readonly all: Chunks; readonly close: () => Promise<void> }
+
+/** Read the first chunk of a stream. `all` is the whole stream; `close` ends it if `all` is not read. */
+export const peekChunks = async (chunks: Chunks): Promise<PeekedChunks> => {
   const iterator = chunks[Symbol.asyncIterator]()
   const first = await iterator.next()
-  const all = async function* (): AsyncGenerator<Uint8Array> {
-    for (let next = first; next.done !== true; next = await iterator.next()) yield next.value
+  const close = async (): Promise<void> => {
+    await iterator.return?.()
   }
-  return { first: first.done === true ? new Uint8Array(0) : first.value, all: all() }
+  const all = async function* (): AsyncGenerator<Uint8Array> {
+    try {
+      for (let next = first; next.done !== true; next = await iterator.next()) yield next.value
+    } finally {
+      await close()
+    }
+  }
+  return { first: first.done === true ? new Uint8Array(0) : first.value, all: all(), close }
 }
 
 /** Return the content of a file: of the only file in a gzip or zip archive, by its first bytes, or the bytes as they are. */
