@@ -63,12 +63,30 @@ export const isEncoding = (name: string): boolean => {
 const firstLine = (bytes: Uint8Array, skipLines: number): string =>
   new TextDecoder().decode(bytes.subarray(0, csvLimits.rowBytes)).split(/\r?\n|\r/)[skipLines] ?? ''
 
+const lineFeed = 10
+
+/** Return a function that checks the length of the lines of chunks. csv-parse does not count delimiters. */
+const lineGuard = () => {
+  let carried = 0
+  return (bytes: Uint8Array): boolean => {
+    let start = -carried
+    while (start + csvLimits.rowBytes < bytes.length) {
+      const end = bytes.lastIndexOf(lineFeed, start + csvLimits.rowBytes)
+      if (end < Math.max(start, 0) || start + csvLimits.rowBytes < 0) return false
+      start = end + 1
+    }
+    const last = bytes.lastIndexOf(lineFeed)
+    carried = last < 0 ? carried + bytes.length : bytes.length - last - 1
+    return true
+  }
+}
+
+const tooLong = (line: number): Failure =>
+  unreadable(`Line ${line}: the row is longer than ${csvLimits.rowBytes / 1024} KiB. A quote may not be closed.`)
+
 const explain = (error: CsvError): Failure => {
   const line = Number(Reflect.get(error, 'lines') ?? 0)
-  if (error.code === 'CSV_MAX_RECORD_SIZE') {
-    const limit = `${csvLimits.rowBytes / 1024} KiB`
-    return unreadable(`Line ${line}: the row is longer than ${limit}. A quote may not be closed.`)
-  }
+  if (error.code === 'CSV_MAX_RECORD_SIZE') return tooLong(line)
   if (error.code === 'CSV_QUOTE_NOT_CLOSED') return unreadable(`Line ${line}: a quote is not closed.`)
   return unreadable(`The file is not CSV: ${error.message}.`)
 }
@@ -121,10 +139,15 @@ const rowParser = (delimiter: string, skipLines: number): RowParser => {
  */
 export async function* readCsv(chunks: AsyncIterable<Uint8Array>, form: CsvForm): AsyncGenerator<CsvRow[]> {
   let parser: RowParser | undefined
+  const areLinesShort = lineGuard()
+  let lastLine = 0
   for await (const bytes of decoded(chunks, form.encoding)) {
     if (bytes.length === 0) continue
     parser ??= rowParser(form.delimiter ?? delimiterOf(firstLine(bytes, form.skipLines)), form.skipLines)
-    yield await parser.write(bytes)
+    if (!areLinesShort(bytes)) throw tooLong(lastLine + 1)
+    const rows = await parser.write(bytes)
+    lastLine = rows.at(-1)?.line ?? lastLine
+    yield rows
   }
   if (parser !== undefined) yield await parser.end()
 }

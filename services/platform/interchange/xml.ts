@@ -1,8 +1,8 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser'
 import { Failure } from '../failure.ts'
 
-/** Limits of an XML file: depth of its elements, and size of an entry in characters. */
-export const xmlLimits = { depth: 32, entryCharacters: 64 * 2 ** 20 } as const
+/** Limits of an XML file: depth of its elements, and characters of an entry and of a tag, comment or text. */
+export const xmlLimits = { depth: 32, entryCharacters: 64 * 2 ** 20, partCharacters: 2 ** 20 } as const
 
 /** Entry of an Atom feed as plain values, and the line of the file in which it begins. */
 export type XmlEntry = { readonly line: number; readonly value: unknown }
@@ -28,8 +28,23 @@ const parseEntry = (text: string, line: number): XmlEntry => {
   return { line, value: Reflect.get(value as object, 'entry') }
 }
 
-/** State of the search for entries. `text` begins at line `line` and is searched up to `at`. */
-type EntrySearch = { text: string; line: number; at: number; depth: number; entryAt: number; entryDepth: number }
+/**
+ * State of the search for entries. `text` is searched up to `at`, and `line` is the line at `lineAt`. Inside an entry,
+ * `parts` are its texts before `text`, and `entryFrom` is the index in `text` at which the entry continues.
+ */
+type EntrySearch = {
+  text: string
+  at: number
+  line: number
+  lineAt: number
+  depth: number
+  /** Depth of the entry; 0 outside of an entry. */
+  entryDepth: number
+  entryLine: number
+  entryFrom: number
+  parts: string[]
+  partCharacters: number
+}
 
 /** Ends of the parts of XML that are no elements. */
 const otherParts: readonly (readonly [string, string])[] = [
@@ -59,6 +74,13 @@ const lineBreaks = (text: string): number => {
 
 const isEntryTag = (tag: string): boolean => /^<\/?(?:[\w.-]+:)?entry[\s/>]/.test(tag)
 
+/** Return the line at an index of the text. Indexes must not fall. */
+const lineAt = (search: EntrySearch, index: number): number => {
+  search.line += lineBreaks(search.text.slice(search.lineAt, index))
+  search.lineAt = index
+  return search.line
+}
+
 /** Read one tag. Returns the text of an entry that ends with it. */
 const readTag = (search: EntrySearch, from: number, to: number): string | null => {
   const { text } = search
@@ -66,23 +88,39 @@ const readTag = (search: EntrySearch, from: number, to: number): string | null =
   const isEmpty = text.charCodeAt(to - 2) === 47
   if (isClosing) search.depth -= 1
   else if (!isEmpty) search.depth += 1
-  if (search.depth > xmlLimits.depth) {
-    const line = search.line + lineBreaks(text.slice(0, from))
-    throw invalid(`Line ${line}: elements are nested more than ${xmlLimits.depth} times.`)
-  }
-  if (search.entryAt < 0) {
+  if (search.depth > xmlLimits.depth)
+    throw invalid(`Line ${lineAt(search, from)}: elements are nested more than ${xmlLimits.depth} times.`)
+  if (search.entryDepth === 0) {
     if (isClosing || isEmpty || !isEntryTag(text.slice(from, from + 80))) return null
-    search.entryAt = from
     search.entryDepth = search.depth
+    search.entryLine = lineAt(search, from)
+    search.entryFrom = from
     return null
   }
   if (!isClosing || search.depth !== search.entryDepth - 1) return null
-  const entry = text.slice(search.entryAt, to)
-  search.line += lineBreaks(text.slice(0, search.entryAt))
-  search.text = text.slice(search.entryAt)
-  search.at = to - search.entryAt
-  search.entryAt = -1
+  const entry = [...search.parts, text.slice(search.entryFrom, to)].join('')
+  search.parts = []
+  search.partCharacters = 0
+  search.entryDepth = 0
   return entry
+}
+
+/** Remove the searched text, and keep the text of an entry that continues. */
+const forgetSearched = (search: EntrySearch): void => {
+  const { text, at } = search
+  if (search.entryDepth > 0) {
+    search.parts.push(text.slice(search.entryFrom, at))
+    search.partCharacters += at - search.entryFrom
+    search.entryFrom = 0
+  }
+  lineAt(search, at)
+  search.text = text.slice(at)
+  search.at = 0
+  search.lineAt = 0
+  if (search.partCharacters > xmlLimits.entryCharacters)
+    throw invalid(`Line ${search.entryLine}: the entry is longer than 64 MiB.`)
+  if (search.text.length > xmlLimits.partCharacters)
+    throw invalid(`Line ${search.line}: a tag, comment or text is longer than 1 MiB.`)
 }
 
 /** Find the entries that are complete. */
@@ -98,17 +136,20 @@ function* completeEntries(search: EntrySearch): Generator<XmlEntry> {
     const to = part === undefined ? end : end + part[1].length
     search.at = to
     const entry = part === undefined ? readTag(search, from, to) : null
-    if (entry !== null) yield parseEntry(entry, search.line)
+    if (entry !== null) yield parseEntry(entry, search.entryLine)
   }
 }
 
 /**
  * Read the entries of an Atom feed, or a single entry, one at a time.
- * Throws `Failure` `file_unreadable` for document types, elements nested more than 32 times, entries above 64 MiB, invalid
- * XML and incomplete files.
+ * Throws `Failure` `file_unreadable` for document types, elements nested more than 32 times, entries above 64 MiB, tags above
+ * 1 MiB, invalid XML and incomplete files.
  */
 export async function* readXmlEntries(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<XmlEntry> {
-  const search: EntrySearch = { text: '', line: 1, at: 0, depth: 0, entryAt: -1, entryDepth: 0 }
+  const search: EntrySearch = {
+    ...{ text: '', at: 0, line: 1, lineAt: 0, depth: 0 },
+    ...{ entryDepth: 0, entryLine: 0, entryFrom: 0, parts: [], partCharacters: 0 },
+  }
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const add = (chunk?: Uint8Array): void => {
     try {
@@ -117,18 +158,10 @@ export async function* readXmlEntries(chunks: AsyncIterable<Uint8Array>): AsyncG
       throw invalid('The file is not text in utf-8.')
     }
   }
-  const forgetRead = (): void => {
-    if (search.entryAt >= 0 || search.at === 0) return
-    search.line += lineBreaks(search.text.slice(0, search.at))
-    search.text = search.text.slice(search.at)
-    search.at = 0
-  }
   for await (const chunk of chunks) {
     add(chunk)
     yield* completeEntries(search)
-    forgetRead()
-    if (search.text.length > xmlLimits.entryCharacters)
-      throw invalid(`Line ${search.line}: the entry is longer than 64 MiB.`)
+    forgetSearched(search)
   }
   add()
   // The last tag is shorter than the look-ahead of the search.
