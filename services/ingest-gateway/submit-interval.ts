@@ -1,4 +1,6 @@
+import type { CsvQuery } from '../contract/interchange/csv-query.ts'
 import {
+  isCsv,
   meterBatchToWire,
   type meterIntervalSubmit,
   oversizedRecord,
@@ -9,12 +11,13 @@ import {
 import { readMeterRecord } from '../contract/metering/meter-record.ts'
 import type { Submission } from '../contract/metering/read-submission.ts'
 import type { AnswerOf, Outcome, RawBody, RequestOf } from '../contract/operation.ts'
-import { accepted, type Result } from '../domain/refusal.ts'
+import { accepted, type Result, refused } from '../domain/refusal.ts'
 import { runInTimeSlices, startTimeSlices } from '../platform/concurrency/time-slices.ts'
 import { validatePlain } from './fast-path/validate-plain.ts'
 import type { KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
 import type { GatewayCounters, RecordEntrance } from './record-entrance.ts'
+import { validateCsv } from './validate-csv.ts'
 import {
   addReadRecord,
   addRefusedRecord,
@@ -41,15 +44,29 @@ export type SubmitIntervalDependencies = {
 export const submitInterval =
   ({ known, references, entrance, counts }: SubmitIntervalDependencies) =>
   async (request: RequestOf<typeof meterIntervalSubmit>): Promise<Outcome<AnswerOf<typeof meterIntervalSubmit>>> => {
-    const { at, body, apiVersion, caller } = request
+    const { at, body, query, apiVersion, caller } = request
     const batch = entrance.begin(caller, at)
-    const validated = await validate(body, { part: batch, apiVersion, at, known, references })
+    const context = { part: batch, apiVersion, at, known, references }
+    const validated = isCsv(body)
+      ? await validateCsv(body.bytes, query, context)
+      : await validateJson(body, query, context)
     if (!validated.ok) return validated
     const { parts, refused } = validated.value
     const receipt = await entrance.accept(batch, { kind: 'records', parts, refused }, validated.value)
     counts.bytes(body.bytes.length)
     return accepted(meterBatchToWire(receipt))
   }
+
+/** Validate a body that is not CSV. Refuses the parameters of a CSV body. */
+const validateJson = (
+  body: RawBody,
+  query: CsvQuery,
+  context: ValidationContext,
+): Result<ValidatedSubmission> | Promise<Result<ValidatedSubmission>> => {
+  for (const name in query)
+    return refused('unknown_parameter', `${name} describes a CSV body; set Content-Type to text/csv`, name)
+  return validate(body, context)
+}
 
 /**
  * Validate a body from its bytes if it has the plain form, otherwise from its parsed elements. Law: both give the same

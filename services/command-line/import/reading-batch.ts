@@ -1,13 +1,12 @@
-import { objectNameText, readingToRecordLine } from '../../contract/interchange/file-reading.ts'
+import { objectNameText } from '../../contract/interchange/file-reading.ts'
 import { type FileReading, isRefusedRow, type ReadRow, type RefusedRow } from '../../domain/interchange/reading.ts'
 
 /** Rows that are sent together and acknowledged together. */
 export type ReadingBatch = {
   /** Last line of which the batch has rows. */
   readonly lastLine: number
-  /** Interval records in the order of the submission, and the text of the submission. */
+  /** Interval records in the order of the submission. */
   readonly intervals: readonly FileReading[]
-  readonly ndjson: string
   /** Readings by register and session. */
   readonly registers: ReadonlyMap<string, readonly FileReading[]>
   /** Rows that are refused before they are sent. */
@@ -51,7 +50,6 @@ export const startBatch = (): BatchBuilder => {
   const registers = new Map<string, FileReading[]>()
   const refused: RefusedRow[] = []
   const times = new Map<string, TimeRange>()
-  let ndjson = ''
   let lastLine = 0
   let count = 0
   const noteTime = (reading: FileReading): void => {
@@ -73,7 +71,6 @@ export const startBatch = (): BatchBuilder => {
     noteTime(row)
     if (!row.isRegister) {
       intervals.push(row)
-      ndjson += `${readingToRecordLine(row)}\n`
       return
     }
     const register = registers.get(registerOf(row))
@@ -85,7 +82,7 @@ export const startBatch = (): BatchBuilder => {
     isFull: nextLine =>
       count === maxBatchReadings || ((count >= batchReadings || refused.length >= maxRefused) && nextLine !== lastLine),
     isEmpty: () => lastLine === 0,
-    build: () => ({ lastLine, intervals, ndjson, registers, refused, times }),
+    build: () => ({ lastLine, intervals, registers, refused, times }),
   }
 }
 

@@ -1,10 +1,22 @@
 import { toSentence } from '../../contract/error.ts'
-import { objectNameText, readingsToRegisterBody, readingToRecordLine } from '../../contract/interchange/file-reading.ts'
+import {
+  type NameWriter,
+  objectNameText,
+  readingsToRegisterBody,
+  readingToElement,
+  readingToRecordLine,
+} from '../../contract/interchange/file-reading.ts'
 import { exactNumber } from '../../contract/json/exact-number.ts'
 import type { MeterBatchWire } from '../../contract/metering/meter-batch.ts'
 import { readReading } from '../../contract/metering/meter-cumulative.ts'
 import { readMeterRecord } from '../../contract/metering/meter-record.ts'
-import { type FileReading, type RefusedRow, type RowCode, refusedRow } from '../../domain/interchange/reading.ts'
+import {
+  type FileReading,
+  type ObjectName,
+  type RefusedRow,
+  type RowCode,
+  refusedRow,
+} from '../../domain/interchange/reading.ts'
 import { CallError, refusalOf } from '../service-client.ts'
 import { callPatiently, type ImportTarget } from './import-target.ts'
 import type { ReadingBatch } from './reading-batch.ts'
@@ -29,21 +41,23 @@ type SenderOptions = {
 }
 
 /** Known answers to the question whether an object exists. The oldest are forgotten. */
-const maxKnownObjects = 10_000
+const maxKnownObjects = 100_000
 
-/** Return whether an object exists, by its id or reference. Answers are cached. */
-const objectFinder = ({ target: { client }, signal }: SenderOptions) => {
-  const known = new Map<string, boolean>()
-  return async (kind: 'locations' | 'devices', name: string): Promise<boolean> => {
+/** Result of a search for an object: its id, null if it does not exist, undefined if the key cannot read objects. */
+type FoundObject = string | null | undefined
+
+/** Return a search for objects by id or reference. Answers are cached. */
+const objectFinder = ({ target: { client }, signal, onWait }: SenderOptions) => {
+  const known = new Map<string, FoundObject>()
+  return async (kind: 'locations' | 'devices', name: string): Promise<FoundObject> => {
     const path = `/${kind}/${encodeURIComponent(name)}`
-    const cached = known.get(path)
-    if (cached !== undefined) return cached
-    const answer = await callPatiently(() => client.call('GET', path), signal)
-    // A key for metering cannot read objects. The service then names unknown objects itself.
-    const exists = answer.status !== 404 && answer.status !== 409 && answer.status !== 422
+    if (known.has(path)) return known.get(path)
+    const answer = await callPatiently(() => client.call<{ readonly id: string }>('GET', path), signal, onWait)
+    const isMissing = [404, 409, 422].includes(answer.status)
+    const found = answer.status === 200 ? answer.body?.id : isMissing ? null : undefined
     if (known.size >= maxKnownObjects) known.clear()
-    known.set(path, exists)
-    return exists
+    known.set(path, found)
+    return found
   }
 }
 
@@ -67,9 +81,7 @@ const columnOf: Readonly<Record<string, string>> = {
 
 /** Return the reason that the reading alone gives for its refusal; null if the reading is valid. */
 const refuseReading = (reading: FileReading, at: number): RefusedRow | null => {
-  const element: Record<string, unknown> = JSON.parse(readingToRecordLine(reading))
-  element['value'] = exactNumber(reading.value)
-  const read = readMeterRecord(element, 'current', at)
+  const read = readMeterRecord(readingToElement(reading), 'current', at)
   if (read.ok) return null
   const { field, code, message } = read.refusal
   return refuse(reading, field === undefined ? null : (columnOf[field] ?? field), code, message)
@@ -77,10 +89,10 @@ const refuseReading = (reading: FileReading, at: number): RefusedRow | null => {
 
 const refuseObjects = async (reading: FileReading, find: Finder): Promise<RefusedRow | null> => {
   const location = objectNameText(reading.location)
-  if (!(await find('locations', location)))
+  if ((await find('locations', location)) === null)
     return refuse(reading, 'location', 'location_not_found', `The location ${location} does not exist`)
   const device = reading.device === null ? null : objectNameText(reading.device)
-  if (device === null || (await find('devices', device))) return null
+  if (device === null || (await find('devices', device)) !== null) return null
   return refuse(reading, 'device', 'device_not_found', `The device ${device} does not exist`)
 }
 
@@ -134,11 +146,33 @@ const checkBatch = async (batch: ReadingBatch, at: number, find: Finder): Promis
 
 const nothingSent: SentBatch = { accepted: 0, refused: [], batchIds: [] }
 
+/**
+ * Return a writer that replaces the references of a batch by ids: the service reads records with ids several times faster.
+ * References that the key cannot read, or that no object has, stay.
+ */
+const nameWriter = async (intervals: readonly FileReading[], find: Finder): Promise<NameWriter> => {
+  const references = { locations: new Map<string, string>(), devices: new Map<string, string>() }
+  const newReference = (name: ObjectName | null, kind: 'locations' | 'devices'): string | null =>
+    name === null || 'id' in name || references[kind].has(name.reference) ? null : name.reference
+  for (const { location, device } of intervals) {
+    for (const kind of ['locations', 'devices'] as const) {
+      const reference = newReference(kind === 'locations' ? location : device, kind)
+      if (reference === null) continue
+      const text = objectNameText({ reference })
+      references[kind].set(reference, (await find(kind, text)) ?? text)
+    }
+  }
+  return (name, kind) => ('id' in name ? name.id : (references[kind].get(name.reference) ?? objectNameText(name)))
+}
+
 const sendIntervals = async (batch: ReadingBatch, options: SenderOptions, find: Finder): Promise<SentBatch> => {
   if (batch.intervals.length === 0) return nothingSent
   const { client } = options.target
   const path = '/meters/interval'
-  const submit = () => client.call<MeterBatchWire>('PUT', path, batch.ndjson, 'application/x-ndjson')
+  const nameOf = await nameWriter(batch.intervals, find)
+  let ndjson = ''
+  for (const reading of batch.intervals) ndjson += `${readingToRecordLine(reading, nameOf)}\n`
+  const submit = () => client.call<MeterBatchWire>('PUT', path, ndjson, 'application/x-ndjson')
   const answer = await callPatiently(submit, options.signal, options.onWait)
   if (answer.status !== 200 || answer.body === null) throw refusalOf('PUT', path, answer)
   const { id, records_accepted: accepted, failed_records: failed } = answer.body

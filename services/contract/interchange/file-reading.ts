@@ -1,5 +1,9 @@
 import { writeInstant } from '../../domain/instant.ts'
 import type { FileReading, ObjectName } from '../../domain/interchange/reading.ts'
+import { exactNumber } from '../json/exact-number.ts'
+
+/** Returns the text of an object in a record. */
+export type NameWriter = (name: ObjectName, kind: 'locations' | 'devices') => string
 
 /** Return the text by which the API names an object: its id, or `reference:` and its own reference. */
 export const objectNameText = (name: ObjectName): string => ('id' in name ? name.id : `reference:${name.reference}`)
@@ -13,22 +17,33 @@ const textMember = (name: string, text: string | null): string =>
   text === null ? '' : `,"${name}":${JSON.stringify(text)}`
 
 /** Write the members that name the objects of a reading, without braces. */
-const objectMembers = ({ location, device, sessionReferenceId }: FileReading): string => {
-  const deviceText = textMember('device_id', device === null ? null : objectNameText(device))
+const objectMembers = (
+  { location, device, sessionReferenceId }: FileReading,
+  nameOf: NameWriter = objectNameText,
+): string => {
+  const deviceText = textMember('device_id', device === null ? null : nameOf(device, 'devices'))
   const session = textMember('session_reference_id', sessionReferenceId)
-  return `"location_id":${JSON.stringify(objectNameText(location))}${deviceText}${session}`
+  return `"location_id":${JSON.stringify(nameOf(location, 'locations'))}${deviceText}${session}`
 }
 
 /**
  * Write a reading as a record of `PUT /meters/interval`: a line of JSON without its line end. The value keeps its digits.
+ * `nameOf` writes the names of location and device.
  */
-export const readingToRecordLine = (reading: FileReading): string => {
+export const readingToRecordLine = (reading: FileReading, nameOf: NameWriter = objectNameText): string => {
   const reference = textMember('record_reference_id', reading.recordReferenceId)
   const confidence = reading.confidence === null ? '' : `,"confidence":${reading.confidence}`
   const times = `"start_time":"${writeInstant(reading.start)}","end_time":"${writeInstant(reading.end)}"`
-  const head = `{${objectMembers(reading)}${reference}${directionsText(reading)}${confidence}`
+  const head = `{${objectMembers(reading, nameOf)}${reference}${directionsText(reading)}${confidence}`
   return `${head},"units":"${reading.units}","value":${reading.value},${times}}`
 }
+
+/** Return a reading as the parsed record of `PUT /meters/interval`, with its exact value. */
+export const readingToElement = (reading: FileReading): Readonly<Record<string, unknown>> => ({
+  ...(JSON.parse(readingToRecordLine(reading)) as object),
+  value: exactNumber(reading.value),
+  ...(reading.confidence === null ? {} : { confidence: exactNumber(reading.confidence) }),
+})
 
 /**
  * Write the readings of one register as a body of `PUT /meters/cumulative/epoch`. At least one; all of the same register,

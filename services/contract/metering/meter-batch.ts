@@ -5,6 +5,7 @@ import type { OwnedObject } from '../../domain/tenant.ts'
 import { count, exampleObject, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { toSentence } from '../error.ts'
 import { text } from '../field.ts'
+import { csvParameters } from '../interchange/csv-query.ts'
 import { defineOperation, type RawBody, sameRoute } from '../operation.ts'
 import { parameters } from '../parameter.ts'
 import { submissionLimits } from '../registry/account.ts'
@@ -64,6 +65,10 @@ export const meterBatchToWire = (batch: MeterBatch): MeterBatchWire =>
   })
 
 const ndjsonMediaType = 'application/x-ndjson'
+const csvMediaType = 'text/csv'
+
+/** True if a body is a CSV file. */
+export const isCsv = (body: RawBody): boolean => body.mediaType === csvMediaType
 
 /** True if a body has one JSON value per line. */
 export const isNdjson = (body: RawBody): boolean => body.mediaType === ndjsonMediaType
@@ -86,7 +91,8 @@ export const parseSubmission = (body: RawBody): Result<Submission> => runToEnd(r
 /** A record has twelve members. A body with 20,000 excess values can still be parsed in a short time. */
 const capacity: SubmissionLimits = { elements: submissionLimits.records, valuesPerElement: 16, excessValues: 20_000 }
 
-const tooManyRecords = refused(
+/** Refusal of a submission with more than 10,000 records. */
+export const tooManyRecords = refused(
   'too_many_records',
   `A submission has at most ${submissionLimits.records} records; send the rest in another one`,
 )
@@ -147,13 +153,14 @@ export const meterIntervalSubmit = defineOperation({
   id: 'meter_submit',
   summary: 'Submit interval records',
   description:
-    'Accepts up to 10,000 records, as a JSON list or one JSON object per line. Each record is checked separately: valid records are accepted, invalid ones are listed in failed_records. The answer is sent after every accepted record is durable. A record that is sent again counts once; with another value, unit or confidence it replaces the earlier record.',
+    'Accepts up to 10,000 records: a JSON list, one JSON object per line, or a CSV file with a header. The parameters describe a CSV file. Each record is checked separately: valid records are accepted, invalid ones are listed in failed_records. The answer is sent after every accepted record is durable. A record that is sent again counts once; with another value, unit or confidence it replaces the earlier record.',
   tag,
   access: 'metering',
   routes: sameRoute('PUT', '/meters/interval'),
   body: 'raw',
   bodyLimit: submissionLimits.bytes,
-  mediaTypes: [ndjsonMediaType],
+  query: csvParameters,
+  mediaTypes: [ndjsonMediaType, csvMediaType],
   bodyDocument: z.array(meterRecordShape).min(1).max(submissionLimits.records),
   answer,
   status: 200,

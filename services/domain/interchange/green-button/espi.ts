@@ -1,3 +1,5 @@
+import { trimEnd } from '../../trim-end.ts'
+
 /** Entry of a Green Button feed: its links, and the object in its content. Names are those of ESPI. */
 export type EspiEntry = {
   readonly line: number
@@ -31,12 +33,8 @@ export const elements = (value: EspiValue | undefined, name: string): readonly E
   return Array.isArray(all) ? all : [all as EspiValue]
 }
 
-/** Return the last part of an address, in the form of its path. */
-const pathOf = (href: string): string =>
-  href
-    .trim()
-    .replace(/^https?:\/\/[^/]*/, '')
-    .replace(/\/+$/, '')
+/** Return the path of an address. */
+const pathOf = (href: string): string => trimEnd(href.trim().replace(/^https?:\/\/[^/]*/, ''), '/')
 
 /** Read an entry of a feed. Null if it has no content of ESPI. */
 export const readEspiEntry = (value: EspiValue, line: number): EspiEntry | null => {

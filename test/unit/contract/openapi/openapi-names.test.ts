@@ -68,7 +68,7 @@ describe.each(apiVersions)('the OpenAPI document of the %s version', apiVersion 
       expect(answers(path, method)).toEqual(['application/json', 'text/csv'])
     }
     const taken = document['paths']?.['/meters/interval']?.['put']?.['requestBody']?.['content'] ?? {}
-    expect(Object.keys(taken)).toEqual(['application/json', 'application/x-ndjson'])
+    expect(Object.keys(taken)).toEqual(['application/json', 'application/x-ndjson', 'text/csv'])
   })
 
   it('has the errors of limits for every operation', () => {

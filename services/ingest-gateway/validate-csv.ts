@@ -1,0 +1,107 @@
+import { type CsvQuery, delimiterMarks, readCsvQuery } from '../contract/interchange/csv-query.ts'
+import { readingToElement } from '../contract/interchange/file-reading.ts'
+import { recordReferenceOf, sentObjectsOf, tooManyRecords } from '../contract/metering/meter-batch.ts'
+import { readMeterRecord } from '../contract/metering/meter-record.ts'
+import { submissionLimits } from '../contract/registry/account.ts'
+import { type CsvReadings, openCsvReadings } from '../domain/interchange/csv/csv-readings.ts'
+import { isRefusedRow, type ReadRow } from '../domain/interchange/reading.ts'
+import { accepted, type Result, refused } from '../domain/refusal.ts'
+import { startTimeSlices, type TimeSlices } from '../platform/concurrency/time-slices.ts'
+import { isFailure } from '../platform/failure.ts'
+import { readCsv } from '../platform/interchange/csv.ts'
+import { timeZone } from '../platform/time-zone.ts'
+import {
+  addReadRecord,
+  addRefusedRecord,
+  recordsPerCheck,
+  type UnvalidatedRecords,
+  unvalidatedRecords,
+  type ValidatedSubmission,
+  type ValidationContext,
+  validateRecords,
+} from './validate-records.ts'
+
+/** Bytes of a body that are parsed between two pauses. */
+const sliceBytes = 65_536
+
+async function* slicesOf(bytes: Uint8Array, timeSlice: TimeSlices): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += sliceBytes) {
+    yield bytes.subarray(at, at + sliceBytes)
+    if (timeSlice.isOver()) await timeSlice.pause()
+  }
+}
+
+/**
+ * Validate a body in text/csv, with the rules of imported files. Records are numbered from 1 in the order of the file; the
+ * error of a refused record names its line. Refuses the whole body for rows above 64 KiB, unknown columns, more than 10,000
+ * readings and invalid parameters.
+ * Source: docs/rules/imports.md #csv.
+ */
+export const validateCsv = async (
+  bytes: Uint8Array,
+  query: CsvQuery,
+  context: ValidationContext,
+): Promise<Result<ValidatedSubmission>> => {
+  const submission = readCsvQuery(query, timeZone)
+  if (!submission.ok) return submission
+  const { rules, choices } = submission.value
+  const timeSlice = startTimeSlices(context.part.accountId)
+  const delimiter = query.delimiter === undefined ? null : delimiterMarks[query.delimiter]
+  const form = { delimiter, encoding: null, skipLines: query.skip_lines ?? 0 }
+  const records = unvalidatedRecords(context.part)
+  let readings: CsvReadings | undefined
+  let count = 0
+  const addRows = async (rows: readonly ReadRow[]): Promise<boolean> => {
+    for (const row of rows) {
+      count += 1
+      if (count > submissionLimits.records) return false
+      if (count % recordsPerCheck === 0 && timeSlice.isOver()) await timeSlice.pause()
+      addRow(records, row, count, context)
+    }
+    return true
+  }
+  try {
+    for await (const rows of readCsv(slicesOf(bytes, timeSlice), form)) {
+      const isFirst = readings === undefined
+      if (isFirst && rows[0] !== undefined) {
+        const opened = openCsvReadings(rows[0].cells, choices, rules)
+        if ('problem' in opened) return refused('body_invalid', withoutOptions(opened.problem))
+        readings = opened
+      }
+      for (const { cells, line } of isFirst ? rows.slice(1) : rows) readings?.addRow(cells, line)
+      if (readings !== undefined && !(await addRows(readings.take()))) return tooManyRecords
+    }
+  } catch (error) {
+    if (isFailure(error) && error.code === 'file_unreadable') return refused('body_invalid', error.message)
+    throw error
+  }
+  readings?.end()
+  if (readings !== undefined && !(await addRows(readings.take()))) return tooManyRecords
+  if (count === 0) return refused('body_invalid', 'The body must have a header and at least one reading')
+  return accepted(await validateRecords(records, context, timeSlice))
+}
+
+/** Write the names of options as names of parameters: `--skip-lines` becomes `skip_lines`. */
+const withoutOptions = (problem: string): string =>
+  problem
+    .replace(/--location\b/g, 'location_id')
+    .replace(/--([a-z-]+)/g, (_, name: string) => name.replaceAll('-', '_'))
+
+const addRow = (records: UnvalidatedRecords, row: ReadRow, recordNumber: number, { at }: ValidationContext): void => {
+  if (isRefusedRow(row)) {
+    const error = `Line ${row.line}: ${withoutOptions(row.message)}`
+    addRefusedRecord(records, { recordNumber, recordReferenceId: null, error, locationId: null, deviceId: null })
+    return
+  }
+  const element = readingToElement(row)
+  const read = readMeterRecord(element, 'current', at)
+  if (read.ok && !row.isRegister) {
+    addReadRecord(records, read.value, recordNumber)
+    return
+  }
+  const reason = read.ok ? 'Send register readings to PUT /meters/cumulative/epoch' : read.refusal.message
+  addRefusedRecord(records, {
+    ...{ recordNumber, recordReferenceId: recordReferenceOf(element), error: `Line ${row.line}: ${reason}` },
+    ...sentObjectsOf(element),
+  })
+}
