@@ -132,6 +132,13 @@ describe('links', () => {
     expect(pages.flatMap(page => brokenLinks(page, targets))).toEqual([])
   })
 
+  it('of docs/README.md lead to each page of docs/, because its tables are the navigation of the served pages', () => {
+    const index = targets.pages.get('docs/README.md') ?? ''
+    const paths = [...targets.pages.keys()].filter(path => path.startsWith('docs/') && path !== 'docs/README.md')
+    const listed = paths.filter(path => index.includes(`](${path.slice('docs/'.length)})`))
+    expect(paths.filter(path => !listed.includes(path))).toEqual([])
+  })
+
   it('in the Source lines of comments lead to headings of docs/ or name a standard', () => {
     expect(commented.flatMap(({ text }) => sourcesOf(text)).length).toBeGreaterThan(200)
     expect(commented.flatMap(file => brokenSources(file, targets))).toEqual([])

@@ -1,0 +1,62 @@
+import type { AddressInfo } from 'node:net'
+import { WebSocketServer } from 'ws'
+import { put, type Service } from './service.ts'
+
+/** `MeterValues` of OCPP 1.6, as far as the bridge reads it. */
+type MeterValues = {
+  readonly transactionId?: number
+  readonly meterValue: readonly {
+    readonly timestamp: string
+    readonly sampledValue: readonly { readonly value: string; readonly measurand?: string; readonly unit?: string }[]
+  }[]
+}
+
+const register = 'Energy.Active.Import.Register'
+
+/** Return the readings of the energy register as submissions, one for each unit. Other measurands are left out. */
+const submissionsOf = (chargePoint: string, { transactionId, meterValue }: MeterValues) => {
+  const readings = meterValue.flatMap(({ timestamp, sampledValue }) =>
+    sampledValue
+      .filter(({ measurand = register }) => measurand === register)
+      .map(({ value, unit = 'Wh' }) => ({ unit, time: Math.floor(Date.parse(timestamp) / 1000), value })),
+  )
+  return [...Map.groupBy(readings, ({ unit }) => unit)].map(([unit, list]) => ({
+    device_id: `reference:${chargePoint}`,
+    units: unit.toUpperCase(),
+    // A text of up to 15 digits is the same text again after Number and JSON.
+    data: list.map(({ time, value }) => ({ time, value: Number(value) })),
+    ...(transactionId === undefined ? {} : { session_reference_id: String(transactionId) }),
+  }))
+}
+
+/**
+ * Open a central system for charge points (OCPP 1.6 JSON) that forwards their energy registers.
+ * `locationOf` returns the location of a charge point. A charge point gets its answer after the service has stored the
+ * readings; otherwise it gets an error and sends them again.
+ */
+export const openOcppBridge = async (service: Service, locationOf: (chargePoint: string) => string) => {
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0, handleProtocols: () => 'ocpp1.6' })
+  server.on('connection', (socket, request) => {
+    const chargePoint = decodeURIComponent((request.url ?? '').split('/').at(-1) ?? '')
+    socket.on('message', async data => {
+      const [type, id, action, payload] = JSON.parse(data.toString())
+      if (type !== 2) return
+      try {
+        if (action === 'MeterValues')
+          for (const submission of submissionsOf(chargePoint, payload))
+            await put(service, '/meters/cumulative/epoch', { location_id: locationOf(chargePoint), ...submission })
+        socket.send(JSON.stringify([3, id, {}]))
+      } catch (error) {
+        socket.send(JSON.stringify([4, id, 'InternalError', String(error), {}]))
+      }
+    })
+  })
+  await new Promise(resolve => server.once('listening', resolve))
+  return {
+    url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => {
+      for (const socket of server.clients) socket.terminate()
+      server.close()
+    },
+  }
+}

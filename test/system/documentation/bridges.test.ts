@@ -1,0 +1,83 @@
+import { type AddressInfo, createServer } from 'node:net'
+import { Aedes } from 'aedes'
+import { connectAsync } from 'mqtt'
+import { describe, expect, it } from 'vitest'
+import { openMqttBridge } from '../../support/bridges/mqtt-bridge.ts'
+import { openOcppBridge } from '../../support/bridges/ocpp-bridge.ts'
+import type { Client } from '../../support/system/client.ts'
+import { makeHome } from '../../support/system/home.ts'
+import { until } from '../../support/system/until.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
+
+describe('bridges', () => {
+  const system = useSharedSystem()
+
+  const serviceOf = () => ({ url: system.sandbox().base_url, key: system.sandbox().test_key })
+
+  const costOf = async (client: Client, home: string): Promise<number> => {
+    const span = { start_time: '2026-01-15T00:00:00Z', end_time: '2026-01-16T00:00:00Z' }
+    const answer: { data: [{ tariff: { cost: { value: number } } }] } = await client.ask(
+      'POST',
+      `/costs/interval/${home}`,
+      span,
+    )
+    return answer.data[0].tariff.cost.value
+  }
+
+  it('MQTT: each message is a record, and a message that is sent twice counts once', { timeout: 30_000 }, async () => {
+    const client = await system.login()
+    const home = await makeHome(client, { import: 0.3 })
+    await client.ask('PATCH', `/locations/${home}`, { reference_id: 'depot-7' })
+    const broker = await Aedes.createBroker()
+    const server = createServer(broker.handle)
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    const brokerUrl = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const bridge = await openMqttBridge(brokerUrl, serviceOf())
+    const meter = await connectAsync(brokerUrl)
+    const message = (hour: number, kwh: number): string =>
+      JSON.stringify({ start: `2026-01-15T${hour}:00:00Z`, end: `2026-01-15T${hour + 1}:00:00Z`, kwh })
+    for (const text of [message(10, 2), message(11, 4), message(10, 2)])
+      await meter.publishAsync('meters/depot-7/interval', text, { qos: 1 })
+    await until(
+      () => costOf(client, home),
+      cost => cost === 1.8,
+    )
+    await Promise.all([meter.endAsync(), bridge.endAsync(true)])
+    await new Promise<void>(resolve => broker.close(() => server.close(() => resolve())))
+  })
+
+  it('OCPP: the energy register of a charge point becomes the cost of its session', { timeout: 30_000 }, async () => {
+    const client = await system.login()
+    const home = await makeHome(client, { import: 0.3 })
+    await client.ask('POST', '/devices', { reference_id: 'charger-7' })
+    const bridge = await openOcppBridge(serviceOf(), () => home)
+    const socket = new WebSocket(`${bridge.url}/ocpp/charger-7`, 'ocpp1.6')
+    await new Promise(resolve => socket.addEventListener('open', resolve, { once: true }))
+    const call = async (id: string, action: string, payload: object): Promise<readonly unknown[]> => {
+      const answer = new Promise<string>(resolve =>
+        socket.addEventListener('message', ({ data }) => resolve(String(data)), { once: true }),
+      )
+      socket.send(JSON.stringify([2, id, action, payload]))
+      return JSON.parse(await answer)
+    }
+    const values = (timestamp: string, value: string) => ({
+      connectorId: 1,
+      transactionId: 4711,
+      meterValue: [{ timestamp, sampledValue: [{ value }, { value: '16', measurand: 'Current.Import', unit: 'A' }] }],
+    })
+    expect(await call('1', 'MeterValues', values('2026-01-15T18:00:00Z', '120500'))).toEqual([3, '1', {}])
+    expect(await call('2', 'MeterValues', values('2026-01-15T19:00:00Z', '131500.5'))).toEqual([3, '2', {}])
+    await until(
+      () => costOf(client, home),
+      cost => cost === 3.30015,
+    )
+    await until(
+      () => client.send('POST', '/costs/session/4711'),
+      ({ status, text }) => status === 200 && text.includes('"value":3.30015'),
+    )
+    const [type, , , reason] = await call('3', 'MeterValues', values('2026-01-15T19:00:00Z', '-1'))
+    expect([type, reason]).toEqual([4, expect.stringContaining('value')])
+    socket.close()
+    bridge.close()
+  })
+})
