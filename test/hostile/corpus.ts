@@ -5,6 +5,7 @@ import { connect } from './inputs/connect.ts'
 import { connections } from './inputs/connections.ts'
 import { consolePages } from './inputs/console.ts'
 import { definitions } from './inputs/definitions.ts'
+import { imports } from './inputs/imports.ts'
 import { numbers } from './inputs/numbers.ts'
 import { paths } from './inputs/paths.ts'
 import { plans } from './inputs/plans.ts'
@@ -19,6 +20,7 @@ export const corpus: readonly HostileInput[] = [
   ...paths,
   ...bodies,
   ...tariffs,
+  ...imports,
   ...records,
   ...reads,
   ...plans,

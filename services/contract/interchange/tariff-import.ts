@@ -146,7 +146,14 @@ export const tariffImport = defineOperation({
     vat: vat.optional().describe('Value-added tax in percent; true: the tax rates of the file.'),
     type: text({ max: 64 }).optional().describe('Only OCPI tariffs of this type.'),
     group: text({ max: 64 }).optional().describe('Customer group of fri-nettleie. Default: the only one of the file.'),
-    code: choices.optional().describe('Only these charge codes of datahub-pricelist.'),
+    code: choices
+      .optional()
+      .describe(
+        'Only these charge codes of datahub-pricelist; the tariff code of octopus, whose last letter is the region.',
+      ),
+    payment: text({ max: 64 }).optional().describe('Payment method of octopus, if prices differ by it.'),
+    standing: flag.default(false).describe('True: the file of octopus has standing charges.'),
+    export: flag.default(false).describe('True: the file of octopus has prices of exported energy.'),
     gln: choices.optional().describe('Only the charges of these owners in datahub-pricelist.'),
   }),
   body: 'raw',
@@ -164,6 +171,7 @@ export const tariffImport = defineOperation({
     'location_not_found',
     'tariff_overlap',
     'plan_managed',
+    'market_in_use',
     'schedule_invalid',
     'charge_invalid',
     'steps_not_rising',

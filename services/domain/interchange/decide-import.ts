@@ -22,15 +22,21 @@ export type ImportDecision = {
 
 const asTariff = ({ terms }: DraftTariff, id: string): Tariff => ({ ...terms, id, closedAt: null })
 
-const isSameTariff = ({ sourceId, terms }: DraftTariff, stored: SourcedTariff): boolean =>
-  stored.sourceId === sourceId &&
-  stored.direction === terms.direction &&
-  stored.type === terms.type &&
-  stored.marketRates === terms.marketRates &&
-  stored.contractStart === terms.contractStart &&
-  stored.contractEnd === terms.contractEnd &&
+/** A market tariff stays for prices of a part of its contract, because its prices are in the market source. */
+const isSameContract = ({ terms, marketPrices }: DraftTariff, stored: SourcedTariff): boolean =>
+  marketPrices === undefined
+    ? stored.contractStart === terms.contractStart && stored.contractEnd === terms.contractEnd
+    : (stored.contractStart ?? -Infinity) <= (terms.contractStart ?? -Infinity) &&
+      (stored.contractEnd ?? Infinity) >= (terms.contractEnd ?? Infinity)
+
+const isSameTariff = (draft: DraftTariff, stored: SourcedTariff): boolean =>
+  stored.sourceId === draft.sourceId &&
+  stored.direction === draft.terms.direction &&
+  stored.type === draft.terms.type &&
+  stored.marketRates === draft.terms.marketRates &&
+  isSameContract(draft, stored) &&
   (stored.versions ?? []).length === 0 &&
-  scheduleText(stored.schedule) === scheduleText(terms.schedule)
+  scheduleText(stored.schedule) === scheduleText(draft.terms.schedule)
 
 /** Replace an object by a copy with its members in the order of their names, and an integer by its text. */
 const inOrder = (_: string, value: unknown): unknown => {

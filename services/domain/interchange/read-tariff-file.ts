@@ -4,6 +4,7 @@ import { validateCoverageInSteps } from '../tariff/validate-coverage.ts'
 import { readPricelist } from './datahub-pricelist/read-pricelist.ts'
 import { readGridPrices } from './fri-nettleie/read-grid-prices.ts'
 import { readOcpi } from './ocpi/read-ocpi.ts'
+import { readOctopus } from './octopus/read-octopus.ts'
 import { collectReport } from './report.ts'
 import { isSourceObject, refusalOfFault, type SourceField, type SourceValue } from './source-value.ts'
 import {
@@ -24,6 +25,7 @@ const readers: Readonly<Record<TariffFormat, FormatReader>> = {
   ocpi: readOcpi,
   'fri-nettleie': readGridPrices,
   'datahub-pricelist': readPricelist,
+  octopus: readOctopus,
 }
 
 /** Return the format of a file by its members; null if none fits. */
@@ -34,6 +36,7 @@ export const detectTariffFormat = (file: SourceValue): TariffFormat | null => {
   if (has('items') || has('energyratestructure') || has('label')) return 'urdb'
   if (has('tariffer')) return 'fri-nettleie'
   if (has('records')) return 'datahub-pricelist'
+  if (has('results')) return 'octopus'
   return has('elements') || has('data') ? 'ocpi' : null
 }
 

@@ -18,6 +18,9 @@ export const sourceNumber = (text: string): SourceNumber => ({ [numberMark]: tex
 export const isSourceNumber = (value: SourceValue | undefined): value is SourceNumber =>
   typeof value === 'object' && value !== null && numberMark in value
 
+/** Return the text of a number; null for another value. */
+export const numberTextOf = (value: SourceValue): string | null => (isSourceNumber(value) ? value[numberMark] : null)
+
 export const isSourceList = (value: SourceValue | undefined): value is readonly SourceValue[] => Array.isArray(value)
 
 export const isSourceObject = (value: SourceValue | undefined): value is SourceObject =>

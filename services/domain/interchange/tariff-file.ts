@@ -8,7 +8,7 @@ import type { Noted, NotImported, ReportCollector } from './report.ts'
 import { sourceFault } from './source-value.ts'
 
 /** Formats of tariffs. */
-export const tariffFormats = ['urdb', 'ocpi', 'fri-nettleie', 'datahub-pricelist'] as const
+export const tariffFormats = ['urdb', 'ocpi', 'fri-nettleie', 'datahub-pricelist', 'octopus'] as const
 export type TariffFormat = (typeof tariffFormats)[number]
 
 /** Location of an import. */
@@ -35,7 +35,16 @@ export type ImportOptions = {
   /** Charge codes and owners to choose; empty: all. */
   readonly codes: readonly string[]
   readonly glns: readonly string[]
+  /** Payment method of prices that differ by it. */
+  readonly payment: string | null
+  /** The file has standing charges instead of unit rates. */
+  readonly isStanding: boolean
+  /** The file has prices of exported energy. */
+  readonly isExport: boolean
 }
+
+/** Price over a half-open interval (ms), in 1e-9 per kWh. */
+export type PriceSeriesInterval = { readonly start: number; readonly end: number; readonly value: bigint }
 
 /** Tariff to create. `from` are the JSON pointers of its prices. */
 export type DraftTariff = {
@@ -43,6 +52,8 @@ export type DraftTariff = {
   readonly sourceId: string
   readonly from: readonly string[]
   readonly terms: TariffTerms
+  /** Prices of a market tariff; absent for other tariffs. */
+  readonly marketPrices?: readonly PriceSeriesInterval[]
 }
 
 /** Charge to create. */

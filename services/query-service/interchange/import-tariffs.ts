@@ -29,6 +29,9 @@ const optionsOf = ({ query }: ImportRequest): ImportOptions => ({
   group: query.group ?? null,
   codes: query.code ?? [],
   glns: query.gln ?? [],
+  payment: query.payment ?? null,
+  isStanding: query.standing,
+  isExport: query.export,
 })
 
 /** Parse the file: YAML for fri-nettleie, and for an unknown format that does not begin like JSON. */
@@ -113,7 +116,7 @@ const importFile = async (
   const reading = readTariffFile(format.value, source, context, optionsOf(request))
   const file = await runInTimeSlices(reading, request.caller.accountId)
   if (!file.ok) return file
-  const saved = await saveImport(transaction, locationId, file.value, { replaces, at: request.at })
+  const saved = await saveImport(transaction, location, file.value, { replaces, at: request.at })
   if (!saved.ok) return saved
   return accepted({ ...saved.value, value: answerOf(request, format.value, file.value, saved.value.value) })
 }

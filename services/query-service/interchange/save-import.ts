@@ -10,10 +10,12 @@ import { accepted, type Result } from '../../domain/refusal.ts'
 import { chargesOf, createCharge, deleteCharge } from '../../platform/postgres/pricing/charges.ts'
 import { importSourcesOf, saveImportSource } from '../../platform/postgres/pricing/import-sources.ts'
 import { createTariff, listTariffs, voidTariff } from '../../platform/postgres/pricing/tariffs.ts'
+import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { Change } from '../change.ts'
 import { chargeChange } from '../charges/charges.ts'
 import { tariffChange } from '../registry/tariffs.ts'
+import { saveMarketSeries } from './market-series.ts'
 
 /** Object of an import and its stored id. */
 export type SavedPart<Draft> = { readonly draft: Draft; readonly id: string; readonly isCreated: boolean }
@@ -113,6 +115,28 @@ const saveEach = async <Draft>(
   return accepted({ parts, effects })
 }
 
+/** Store the prices of the market tariff of a file. A file has at most one. */
+const saveSeries = async (
+  transaction: TenantTransaction,
+  location: StoredLocation,
+  drafts: readonly DraftTariff[],
+  { decision, at }: { readonly decision: ImportDecision; readonly at: number },
+) => {
+  const draft = drafts.find(({ marketPrices }) => marketPrices !== undefined)
+  if (draft?.marketPrices === undefined) return accepted({ recostRequests: [], changedPrices: null })
+  const direction = draft.terms.direction === 'EXPORT' ? 'EXPORT' : 'IMPORT'
+  // The voided tariffs do not use the source any more.
+  const tariffs = location.tariffs.filter(({ id }) => !decision.voidedTariffs.includes(id))
+  const saved = await saveMarketSeries(
+    transaction,
+    { ...location, tariffs },
+    { direction, prices: draft.marketPrices },
+    at,
+  )
+  if (!saved.ok) return saved
+  return accepted({ recostRequests: [saved.value.recostRequest], changedPrices: saved.value.changedPrices })
+}
+
 /** Keep one event of each object: its last one. */
 const lastEvents = (events: ImportChange['events']): ImportChange['events'] => [
   ...new Map(events.map(event => [`${event.type} ${event.objectId}`, event])).values(),
@@ -124,15 +148,18 @@ const lastEvents = (events: ImportChange['events']): ImportChange['events'] => [
  */
 export const saveImport = async (
   transaction: TenantTransaction,
-  locationId: string,
+  location: StoredLocation,
   file: Pick<TariffFile, 'tariffs' | 'charges'>,
   { replaces, at }: { readonly replaces: boolean; readonly at: number },
 ): Promise<Result<ImportChange>> => {
+  const { id: locationId } = location
   const drafts = { tariffs: file.tariffs.map(withShortSource), charges: file.charges.map(withShortSource) }
   const decision = decideImport(drafts, await loadStored(transaction, locationId), replaces)
   if (!decision.ok) return decision
   const removed = await removeReplaced(transaction, decision.value, at)
   if (!removed.ok) return removed
+  const series = await saveSeries(transaction, location, drafts.tariffs, { decision: decision.value, at })
+  if (!series.ok) return series
   const tariffs = await saveEach(decision.value.tariffs, draft => saveTariff(transaction, locationId, draft, at))
   if (!tariffs.ok) return tariffs
   const charges = await saveEach(decision.value.charges, draft => saveCharge(transaction, locationId, draft, at))
@@ -142,6 +169,7 @@ export const saveImport = async (
     value: { tariffs: tariffs.value.parts, charges: charges.value.parts, replaced: removed.value.length },
     events: lastEvents(effects.flatMap(({ events }) => events)),
     audit: effects.flatMap(({ audit = [] }) => audit),
-    recostRequests: effects.flatMap(({ recostRequests = [] }) => recostRequests),
+    recostRequests: [...series.value.recostRequests, ...effects.flatMap(({ recostRequests = [] }) => recostRequests)],
+    changedPrices: series.value.changedPrices,
   })
 }

@@ -113,4 +113,30 @@ describe('an import of tariffs', () => {
     const unknown = 'loc_000000000000000000000000'
     expect(await errorOf(send(unknown, rate(0.1)))).toEqual([400, 'location_not_found', 'location_id'])
   })
+
+  it('of a later file of market prices adds them, and the tariff is unchanged', async () => {
+    const location = await makeOne(client, '/locations', { timezone: 'Europe/London', currency_code: 'GBP' })
+    const unitRates = (day: number, pence: number) => ({
+      results: [
+        {
+          ...{ value_exc_vat: pence, value_inc_vat: pence, payment_method: null },
+          ...{ valid_from: `2026-01-${day}T00:00:00Z`, valid_to: `2026-01-${day + 1}T00:00:00Z` },
+        },
+      ],
+    })
+    const first = await load(location, unitRates(10, 20), '&format=octopus')
+    const second = await load(location, unitRates(11, 30), '&format=octopus')
+    expect([first.created, second.created, second.unchanged]).toEqual([1, 0, 1])
+    const hour = (day: number) => ({
+      ...{ location_id: location, units: 'KWH', value: 10 },
+      ...{ start_time: `2026-01-${day}T10:00:00Z`, end_time: `2026-01-${day}T11:00:00Z` },
+    })
+    await client.submit([hour(10), hour(11)])
+    const span = { start_time: '2026-01-10T00:00:00Z', end_time: '2026-01-12T00:00:00Z' }
+    const { data } = (await client.ask('POST', `/costs/interval/${location}`, span)) as {
+      data: readonly { tariff: { cost: { value: number } } }[]
+    }
+    // 10 kWh x 0.20 + 10 kWh x 0.30
+    expect(data.reduce((sum, { tariff }) => sum + tariff.cost.value, 0)).toBeCloseTo(5, 9)
+  })
 })

@@ -167,6 +167,8 @@ const reportRows = (rows: readonly PriceRow[], { report }: ImportReader): boolea
 export function* readPricelist(file: SourceField, reader: ImportReader): Generator<void, readonly ImportGroup[]> {
   const records = memberAt(file, 'records')
   if (isAbsent(records)) throw sourceFault(records.path, 'is required', 'field_required')
+  const total = memberAt(file, 'total')
+  if (!isAbsent(total)) reader.report.addNoted(total.path, 'has no price')
   if (objectToCurrency(records.path, 'DKK', reader)) return []
   const rows: PriceRow[] = []
   for (const record of elementsAt(records, maxRows)) {

@@ -9,7 +9,7 @@ const row = (code: string, price: number, more: object = {}) => ({
   ...more,
 })
 const read = (records: readonly object[], options: ReadOptions = {}) =>
-  readFile('datahub-pricelist', { records }, { ...denmark, ...options })
+  readFile('datahub-pricelist', { total: records.length, records }, { ...denmark, ...options })
 const linesOf = (records: readonly object[], options: ReadOptions = {}) =>
   read(records, options).tariffs.map(({ terms }) => scheduleLines(terms.schedule))
 
@@ -51,7 +51,7 @@ describe('tariffs of the Danish price list', () => {
   it('can be chosen by code and owner', () => {
     const rows = [row('a', 0.1), row('b', 0.02), row('a', 0.5, { GLN_Number: '580' })]
     expect(linesOf(rows, { codes: ['a'], glns: ['579'] })).toEqual([['All All 0-24: 0.1']])
-    expect(read(rows, { codes: ['b'] }).noted.map(({ path }) => path)).toEqual(['/records/0', '/records/2'])
+    expect(read(rows, { codes: ['b'] }).noted.map(({ path }) => path)).toEqual(['/total', '/records/0', '/records/2'])
   })
 
   it('are not imported with another resolution', () => {
