@@ -24,6 +24,7 @@ import {
   type ImportTarget,
   openTarget,
 } from '../import/import-target.ts'
+import { importTariffs, tariffOptions } from '../import/import-tariffs.ts'
 import { type ImportProgress, startProgress } from '../import/progress.ts'
 import { csvReadingSource } from '../import/read-csv-readings.ts'
 import { greenButtonSource } from '../import/read-green-button.ts'
@@ -209,8 +210,26 @@ const objectCommand = (kind: ObjectKind): Command => ({
     ),
 })
 
+const importTariffsCommand: Command = {
+  name: 'import tariffs',
+  operands: ['FILE…'],
+  summary: 'Import tariffs and charges from files of other formats.',
+  details: [
+    'Sends each file to POST /tariffs/import. All tariffs of a file are imported, or none.',
+    'The report names each part that is imported, not imported with its reason, or noted.',
+    'A file that is imported again changes nothing.',
+    ...commonDetails,
+  ],
+  options: { ...tariffOptions, ...commonImportOptions },
+  run: input =>
+    importFiles(input, ({ file, target, progress, signal }) =>
+      importTariffs({ file, target, progress, signal, options: input.options }),
+    ),
+}
+
 export const importCommands: readonly Command[] = [
   importReadingsCommand,
   objectCommand('locations'),
   objectCommand('devices'),
+  importTariffsCommand,
 ]

@@ -1,0 +1,87 @@
+import type { TariffImportWire } from '../../contract/interchange/tariff-import.ts'
+import { tariffFormats } from '../../domain/interchange/tariff-file.ts'
+import { openArchive } from '../../platform/interchange/archive.ts'
+import { CommandError, type CommandInput, type CommandOption } from '../command.ts'
+import { refusalOf } from '../service-client.ts'
+import type { SourceFile } from './import-files.ts'
+import type { ImportReport } from './import-report.ts'
+import { callPatiently, type ImportTarget } from './import-target.ts'
+import type { ImportProgress } from './progress.ts'
+
+/** Options of `import tariffs`: the parameters of the operation. */
+export const tariffOptions: Readonly<Record<string, CommandOption>> = {
+  format: { value: 'FORMAT', summary: 'Format. Default: from the content.', choices: tariffFormats },
+  location: { value: 'ID', summary: 'Location of the tariffs: an id or an own reference.', isRequired: true },
+  'valid-from': { value: 'DATE', summary: 'Start of the first contract: a date, or open. Default: as in the file.' },
+  'valid-to': { value: 'DATE', summary: 'End of the last contract: a date, or open.' },
+  surcharge: { value: 'N', summary: 'Added to each kWh, in major units.' },
+  vat: { value: 'PERCENT', summary: 'Value-added tax in percent; true: the rates of the file.' },
+  type: { value: 'TYPE', summary: 'Only OCPI tariffs of this type.' },
+  group: { value: 'GROUP', summary: 'Customer group of fri-nettleie.' },
+  code: { value: 'CODE,…', summary: 'Only these charge codes of datahub-pricelist.' },
+  gln: { value: 'GLN,…', summary: 'Only the charges of these owners in datahub-pricelist.' },
+  replace: { summary: 'Void other tariffs in the time of the imported ones.' },
+}
+
+export type TariffFileImport = {
+  readonly file: SourceFile
+  readonly target: ImportTarget
+  readonly progress: ImportProgress
+  readonly signal: AbortSignal
+  readonly options: CommandInput['options']
+}
+
+/** Maximum size of a file in bytes. */
+const maxBytes = 2 ** 20
+
+const readContent = async ({ file, progress }: TariffFileImport): Promise<string> => {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of openArchive(file.chunks(progress.addBytes))) {
+    bytes += chunk.length
+    if (bytes > maxBytes) throw new CommandError(`${file.name} is larger than 1 MiB. Split it.`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+const pathOf = (options: CommandInput['options']): string => {
+  const { location = '' } = options
+  const isName = /^(loc_.{24}$|(reference|location):)/.test(location)
+  const query = new URLSearchParams({ location_id: isName ? location : `reference:${location}` })
+  for (const name of Object.keys(tariffOptions)) {
+    const value = options[name]
+    if (name === 'location' || value === undefined) continue
+    query.set(name.replaceAll('-', '_'), name === 'replace' ? 'true' : value)
+  }
+  if (options['dry-run'] !== undefined) query.set('dry_run', 'true')
+  return `/tariffs/import?${query}`
+}
+
+/**
+ * Send a file to `POST /tariffs/import` and return its report. The service imports all tariffs of the file, or none.
+ * A refusal is the error of the report. Throws `CommandError` for a file above 1 MiB.
+ * Source: docs/rules/interchange-tariffs.md #report.
+ */
+export const importTariffs = async (one: TariffFileImport): Promise<ImportReport> => {
+  const { file, target, progress, signal, options } = one
+  const content = await readContent(one)
+  const path = pathOf(options)
+  const post = () => target.client.call<TariffImportWire>('POST', path, content, 'application/octet-stream')
+  const answer = await callPatiently(post, signal, progress.wait)
+  progress.end()
+  const body = answer.status === 200 ? answer.body : null
+  return {
+    ...{ format: body?.format ?? options['format'] ?? 'unknown', file: file.name, sha256: file.sha256() },
+    ...{ dry_run: options['dry-run'] !== undefined, rows: body?.imported.length ?? 0 },
+    accepted: body?.imported.length ?? 0,
+    ...{ created: body?.created ?? 0, unchanged: body?.unchanged ?? 0, blank: 0, batches_pending: 0 },
+    ...{ refused_rows: 0, refused: [], refused_file: null },
+    imported: (body?.imported ?? []).map(({ object, id, name, direction, type, from }) => ({
+      ...{ object, id: id ?? '', name, direction: direction ?? '', type, from },
+    })),
+    not_imported: body?.not_imported ?? [],
+    noted: body?.noted ?? [],
+    ...(body === null ? { error: refusalOf('POST', '/tariffs/import', answer).message } : {}),
+  }
+}
