@@ -62,8 +62,8 @@ export const imports: readonly HostileInput[] = [
   },
   {
     subject,
-    name: 'OCPI tariff of 100 elements with hours and dates',
-    ...{ size: 100, unit: 'elements', growsTo: null, statuses: [200], isShort: true },
+    name: 'OCPI tariff of 99 elements with hours and dates',
+    ...{ size: 99, unit: 'elements', growsTo: null, statuses: [200], isShort: true },
     open: openImport('ocpi', elements),
   },
   {

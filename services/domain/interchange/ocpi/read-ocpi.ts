@@ -181,7 +181,7 @@ const reportOthers = ({ sourceField, prices }: OcpiTariff, { report }: ImportRea
   if (!isAbsent(mix)) report.addNoted(mix.path, 'has no price')
 }
 
-const groupsOf = (tariff: OcpiTariff, reader: ImportReader): readonly ImportGroup[] => {
+function* groupsOf(tariff: OcpiTariff, reader: ImportReader): Generator<void, readonly ImportGroup[]> {
   const { report } = reader
   const { sourceField, sourceId, name, validityFrom } = tariff
   const currency = requiredText(memberAt(sourceField, 'currency'))
@@ -197,12 +197,15 @@ const groupsOf = (tariff: OcpiTariff, reader: ImportReader): readonly ImportGrou
   }
   const from = energy.length === 0 ? [memberAt(sourceField, 'elements').path] : energy.flatMap(one => one.from)
   const terms = { direction: 'IMPORT', type: 'COMMODITY', marketRates: false } as const
-  const groups = spansOf(tariff, energy, reader).map(span => ({
-    ...span,
-    validityFrom,
-    tariffs: [{ name, sourceId, from, terms: { ...terms, schedule: scheduleIn(span, energy, reader) } }],
-    charges: [],
-  }))
+  const spans = spansOf(tariff, energy, reader)
+  if (spans.length > maxTariffs)
+    throw sourceFault(sourceField.path, `has more than ${maxTariffs - 1} dates of changes`, 'too_many_elements')
+  const groups: ImportGroup[] = []
+  for (const span of spans) {
+    yield
+    const tariffs = [{ name, sourceId, from, terms: { ...terms, schedule: scheduleIn(span, energy, reader) } }]
+    groups.push({ ...span, validityFrom, tariffs, charges: [] })
+  }
   return charges.length === 0 ? groups : [...groups, whole]
 }
 
@@ -230,7 +233,10 @@ export function* readOcpi(file: SourceField, reader: ImportReader): Generator<vo
       report.addNoted(sourceField.path, 'has another type')
       continue
     }
-    groups.push(...groupsOf(readOcpiTariff(sourceField, reader), reader))
+    groups.push(...(yield* groupsOf(readOcpiTariff(sourceField, reader), reader)))
+    // A tariff makes one group for each span, and one for its charges.
+    if (groups.length > 2 * maxTariffs)
+      throw sourceFault('', `makes more than ${maxTariffs} tariffs. Split it`, 'too_many_elements')
     yield
   }
   return groups
