@@ -34,7 +34,7 @@ const group = (name: string, summary: string, commands: readonly Command[]): Com
 export const commandSubjects: readonly { readonly subject: string; readonly groups: readonly CommandGroup[] }[] = [
   {
     subject: 'Files',
-    groups: [group('import', 'Import readings, locations, devices and tariffs from files.', importCommands)],
+    groups: [group('import', 'Import readings, objects and tariffs.', importCommands)],
   },
   {
     subject: 'Costs',

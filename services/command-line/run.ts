@@ -51,7 +51,7 @@ const programHelp = (): string => {
     columns(rows),
     '',
     'Settings are those of the service; WATTLEDGER_DATA_DIR is the data folder.',
-    'Exit codes: 0 success, 1 failure, 2 usage error. import: 3 some rows refused, 130 interrupted.',
+    'Exit codes: 0 success, 1 failure, 2 usage error, 3 in part, 130 interrupted.',
     '',
   ].join('\n')
 }
