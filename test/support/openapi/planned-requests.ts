@@ -91,6 +91,9 @@ export type PlannedIdRequest = {
   readonly apiVersion: ApiVersion
 }
 
+/** Submission of one record as a table. */
+const table = 'start,end,value\n2025-09-16T10:00:00Z,2025-09-16T11:00:00Z,1\n'
+
 /** Send a planned request with an id at its position. */
 export const sendWith = (
   { operation, idPath, body, apiVersion }: PlannedIdRequest,
@@ -103,12 +106,16 @@ export const sendWith = (
     return String(example).startsWith('session') ? assertDefined(own['session']) : String(ownIds(example, own))
   })
   const query = new Map(queryOf(operation, own))
+  // Parameters of a submission describe the rows of a CSV body.
+  const isTable = operation.id === 'meter_submit' && idPath.in === 'query'
+  if (isTable) query.set('unit', 'KWH').set('location_id', assertDefined(own['loc']))
   if (idPath.in === 'query') query.set(idPath.name, id)
   const search = query.size === 0 ? '' : `?${new URLSearchParams([...query])}`
   return assertDefined(callers[apiVersion]).send(
     operation.method,
     path + search,
-    idPath.in === 'body' ? replaceAt(body, idPath.path, id) : body,
+    isTable ? table : idPath.in === 'body' ? replaceAt(body, idPath.path, id) : body,
+    isTable ? { 'Content-Type': 'text/csv' } : {},
   )
 }
 

@@ -66,6 +66,7 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
     event_types: ['schedule.created'],
     description: `hook-${count}`,
   }),
+  tariff_import: async () => ({ items: [{ label: 'flat', currency: 'EUR', energyratestructure: [[{ rate: 0.11 }]] }] }),
   plan_create: async count => ({ name: `plan-${count}`, currency_code: 'EUR' }),
   plan_version_create: async () => ({ from: '2026-01-01' }),
   plan_assign: async () => [{ location_id: await createLocation(clients().client), start_date: '2026-01-01' }],
@@ -102,6 +103,7 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
 /** Return a path with ids of new objects. */
 const pathOf = async (path: string): Promise<string> => {
   const { client } = clients()
+  if (path === '/tariffs/import') return `${path}?location_id=${await createLocation(client)}`
   if (path.startsWith('/schedules/')) return path.replace('{id}', await makeHome(client, { import: 0.3 }))
   if (path.startsWith('/statements/{id}')) {
     const days = { start_date: '2025-09-01', end_date: '2025-10-01' }
