@@ -28,7 +28,7 @@ export const readingOptions: Readonly<Record<string, CommandOption>> = {
   unit: { value: 'UNIT', summary: 'Unit of all values.', choices: ['WH', 'KWH', 'W', 'KW'] },
   direction: { value: 'WORD', summary: 'Direction of all readings. Default: IMPORT.', choices: directionWords },
   interval: { value: 'PT15M', summary: 'Length of the intervals, if the file has one time for each.' },
-  label: { value: 'WHICH', summary: 'What a single time is. Default: start.', choices: ['start', 'end'] },
+  label: { value: 'WHICH', summary: 'Meaning of a single time. Default: start.', choices: ['start', 'end'] },
   layout: {
     value: 'LAYOUT',
     summary: 'long: a row for each reading (default). wide: a row for each day.',

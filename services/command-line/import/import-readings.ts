@@ -57,7 +57,7 @@ type Run = {
   batchIds: string[]
 }
 
-/** Store what a batch did. Batches are committed in file order. */
+/** Store the result of a batch. Batches are committed in file order. */
 const commitBatch = (run: Run, batch: ReadingBatch, { accepted, refused, batchIds }: SentBatch): void => {
   const { source, file, progress, stateOptions } = run.options
   for (const row of refused) run.refused.add(row, source.cellsOf(row.line))

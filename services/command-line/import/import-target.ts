@@ -8,7 +8,7 @@ import { CommandError, type CommandInput, type CommandOption, UsageError } from 
 import { type Answer, CallError, refusalOf, type ServiceClient, serviceClient } from '../service-client.ts'
 import { readBaseUrl } from '../target.ts'
 
-/** Options of the commands for files. A key never stands in the arguments, because shells store them. */
+/** Options of the commands for files. The arguments never contain a key, because shells store them. */
 export const fileTargetOptions: Readonly<Record<string, CommandOption>> = {
   'base-url': { value: 'URL', summary: 'Address of the service.' },
   key: { value: 'FILE', summary: `File with the API key. Default: ${keyVariable}, then sandbox.json.` },

@@ -3,7 +3,7 @@ import type { EnergyFlowDirection } from '../record/record.ts'
 import type { RefusalCode } from '../refusal.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'
 
-/** Reasons to refuse a row of a file, beside the refusal codes of the service. The list is closed. */
+/** Reasons to refuse a row of a file, in addition to the refusal codes of the service. The list is closed. */
 export const rowCodes = [
   'not_a_number',
   'not_a_time',

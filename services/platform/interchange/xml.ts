@@ -46,7 +46,7 @@ type EntrySearch = {
   partCharacters: number
 }
 
-/** Ends of the parts of XML that are no elements. */
+/** Ends of the parts of XML that are not elements. */
 const otherParts: readonly (readonly [string, string])[] = [
   ['<!--', '-->'],
   ['<![CDATA[', ']]>'],

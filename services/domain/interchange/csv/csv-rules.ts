@@ -15,7 +15,7 @@ export type CsvRules = {
   readonly directions: Directions | null
   /** Length of an interval in ms; null if the file has both times, or if the headings of the days decide it. */
   readonly intervalMs: number | null
-  /** What a single time of an interval is. */
+  /** Meaning of a single time of an interval. */
   readonly label: 'start' | 'end'
   /** Zone of times without an offset. */
   readonly zone: TimeZone | null

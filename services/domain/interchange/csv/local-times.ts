@@ -59,7 +59,7 @@ const ambiguousMessage =
   'The clock shows this time twice, and the file has only one of the two runs. Set --ambiguous to earlier or later.'
 
 /**
- * Turn local times into instants, in file order. Of a doubled hour, the first run of a series has the earlier offset; in a
+ * Turn local times into instants, in file order. The first run of a series in a doubled hour has the earlier offset; in a
  * descending file the later one. A run that stays alone is `ambiguous_time`, unless `choice` decides it. A skipped time is
  * `no_such_time`. Law: rows leave in the order in which they were added.
  * Source: docs/rules/imports.md #local-times.

@@ -43,7 +43,7 @@ const readingOf = ({ members, value, isRegister, line }: ReadLong, start: number
 }
 
 /**
- * Return a reader of rows with one reading each. A blank value is no reading. A single time is the start of its interval,
+ * Return a reader of rows with one reading each. A blank value is not a reading. A single time is the start of its interval,
  * or its end by the label. Local times need `times` of the zone; null if the file has no zone.
  * Source: docs/rules/imports.md #csv.
  */

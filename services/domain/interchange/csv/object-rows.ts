@@ -13,7 +13,7 @@ export type ObjectReader = {
   readonly readRow: (cells: readonly string[], line: number) => ObjectRow | RefusedRow
 }
 
-/** Where each column belongs: the path of the member. */
+/** Path of the member of each column. */
 const addMember = (members: Record<string, unknown>, path: readonly string[], value: string): void => {
   const [name = '', ...rest] = path
   if (rest.length === 0) {

@@ -75,7 +75,7 @@ export const memberReader = (columns: Columns, rules: CsvRules) => {
   }
 }
 
-/** Read the text of a value; null if it is blank. Refuses texts that are no number. */
+/** Read the text of a value; null if it is blank. Refuses texts that are not numbers. */
 export const readValueText = (
   text: string,
   rules: CsvRules,

@@ -106,7 +106,7 @@ const refuseDay = (reader: DayReader, day: number, values: readonly string[], li
 /**
  * Return a reader of rows with the readings of a day. Columns with times are local: the second run of a doubled hour has
  * `B` in its heading. Numbered columns are elapsed time from midnight: a day of 23 hours uses 23 of 24 columns.
- * A blank cell is no reading. Source: docs/rules/imports.md #days.
+ * A blank cell is not a reading. Source: docs/rules/imports.md #days.
  */
 export const wideRowReader = (
   columns: Columns,

@@ -1,7 +1,7 @@
 import type { Noted, NotImported, NotImportedReason } from '../report.ts'
 import { type EspiEntry, type EspiValue, elements, member, textMember } from './espi.ts'
 
-/** How the values of a meter reading become energy: value × 10^exponent in Wh or W. */
+/** Conversion of the values of a meter reading to energy: value × 10^exponent in Wh or W. */
 export type ReadingMeaning = {
   readonly exponent: number
   readonly units: 'WH' | 'W'
