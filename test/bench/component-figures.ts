@@ -1,3 +1,5 @@
+import { openEmbedded } from './bench-system.ts'
+import { waitFigures } from './bills/simulation-waits.ts'
 import { simulationFigures } from './bills/simulations.ts'
 import { type FigureLine, lineOf, type Measures, ratioLine } from './figure-line.ts'
 import { measureGateway } from './gateway.ts'
@@ -54,9 +56,12 @@ export const componentFigures: Measures = {
   P10: startLines,
   P15: async () => {
     const { ms, bareMs, longestMs } = await simulationFigures()
+    const waits = await waitFigures(openEmbedded)
     return [
       ratioLine('P15', 'year × 50 candidates, bare loop', ms, bareMs, 'ms CPU', '≤ 2,500'),
       lineOf('P15', 'longest time without a pause', longestMs, 'ms CPU', '≤ 100'),
+      ratioLine('P15', 'longest read beside a simulation', waits.longestMs, waits.aloneMs, 'ms', '≤ 100'),
+      lineOf('P15', 'simulation over HTTP', waits.seconds, 's', ''),
     ]
   },
 }

@@ -20,7 +20,7 @@ import { zoneOf } from '../../support/oracle/zone.ts'
 import { dataFolder } from '../../support/system/running-system.ts'
 import { removeAfterRun } from '../data-folders.ts'
 import { medianOf } from '../statistics.ts'
-import { insertBillRows, sixCharges } from './bill-rows.ts'
+import { type BillRows, insertBillRows, sixCharges } from './bill-rows.ts'
 
 /**
  * CPU time in ms of a simulation over a year of quarter hours, its longest time without a pause, and the CPU time of a
@@ -28,10 +28,12 @@ import { insertBillRows, sixCharges } from './bill-rows.ts'
  */
 export type SimulationFigures = { readonly ms: number; readonly longestMs: number; readonly bareMs: number }
 
-const slots = 35_040
 const candidateCount = 50
 const start = Date.UTC(2025, 0, 1)
 const quarterMs = 900_000
+
+/** Rows of a year of quarter hours. */
+const slots = 35_040
 const locationId = `loc_${'1'.padStart(24, '0')}`
 const accountId = `acc_${'1'.padStart(24, '0')}`
 const rounds = 5
@@ -39,7 +41,8 @@ const rounds = 5
 const dayPrice = (candidate: number): number => (300 + candidate) / 1000
 const nightPrice = (candidate: number): number => (200 + candidate) / 1000
 
-const body = {
+/** Return the request for the simulation of a year of a location with 50 candidates. */
+export const yearOfCandidates = (locationId: string) => ({
   object_ids: [locationId],
   ...{ start_date: '2025-01-01', end_date: '2026-01-01' },
   candidates: Array.from({ length: candidateCount }, (_, index) => ({
@@ -65,7 +68,12 @@ const body = {
     ],
     charges: sixCharges,
   })),
-}
+})
+
+/** Return the rows of the year of the simulation. */
+export const yearOfRows = (accountId: string, locationId: string): BillRows => ({
+  ...{ accountId, locations: [locationId], start, lengthMs: quarterMs, count: slots },
+})
 
 /** Write the rows of a year, and read them as the engine returns them. */
 const storedBlocks = async (): Promise<readonly Uint8Array[]> => {
@@ -74,7 +82,7 @@ const storedBlocks = async (): Promise<readonly Uint8Array[]> => {
   const db = openChdb({ folder: join(folder, 'clickhouse') })
   try {
     await applySchemas(db, schemaFiles())
-    await insertBillRows(db, { accountId, locations: [locationId], start, lengthMs: quarterMs, count: slots })
+    await insertBillRows(db, yearOfRows(accountId, locationId))
     const interval = { tenant: { accountId, liveMode: false }, locationId, from: start, to: start + 365 * dayMs }
     return await Array.fromAsync(statementBlocks(db, { interval, sessions: null, earlier: null }, slots))
   } finally {
@@ -85,7 +93,7 @@ const storedBlocks = async (): Promise<readonly Uint8Array[]> => {
 
 const inputOf = (blocks: readonly Uint8Array[]): SimulationInput => {
   const { request, periods } = acceptedValue(
-    runToEnd(readSimulation(acceptedValue(readShape(simulationBody, body, 'body')))),
+    runToEnd(readSimulation(acceptedValue(readShape(simulationBody, yearOfCandidates(locationId), 'body')))),
   )
   const span = { start, end: start + 365 * dayMs }
   const [first] = request.candidates
