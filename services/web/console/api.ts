@@ -1,6 +1,7 @@
 import { readExactJson } from '../../contract/json/exact-json.ts'
 import type { TokenSubject } from '../../platform/access/bearer-token.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import type { ApiCall } from './kit/api-requests.ts'
 
 /** Response of the API: its object, or its refusal. Numbers keep their text, so that no digit is lost. */
 export type ApiResult<T> =
@@ -52,9 +53,16 @@ const readResponse = async <T>(response: Response, account: string): Promise<Api
   return response.ok ? { ok: true, value: body as T } : { ok: false, status: response.status, fault: faultOf(body) }
 }
 
-/** Create the API of a key. Scope, limits, events and audit entries are those of any other caller. */
-export const apiFor = ({ fetch, sign }: ApiDependencies, subject: TokenSubject): Api => {
+/** Maximum number of requests that a page shows. */
+const maxShownCalls = 20
+
+/**
+ * Create the API of a key. Scope, limits, events and audit entries are those of any other caller.
+ * The first requests are added to `calls`, which the page shows.
+ */
+export const apiFor = ({ fetch, sign }: ApiDependencies, subject: TokenSubject, calls: ApiCall[]): Api => {
   return async (method, path, body) => {
+    if (calls.length < maxShownCalls) calls.push({ method, path, body })
     const headers = {
       Authorization: `Bearer ${await sign(subject)}`,
       'Api-Version': '2025-09-14',

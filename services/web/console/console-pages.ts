@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type Context, Hono } from 'hono'
 import { trimEnd } from '../../domain/trim-end.ts'
-import type { BearerTokens } from '../../platform/access/bearer-token.ts'
+import type { BearerTokens, TokenSubject } from '../../platform/access/bearer-token.ts'
 import type { Secret } from '../../platform/access/secrets.ts'
 import { type FairShare, fairShare } from '../../platform/concurrency/fair-share.ts'
 import { isFailure } from '../../platform/failure.ts'
@@ -11,16 +11,18 @@ import { icon } from '../ui-kit/frame.ts'
 import { accountRoutes } from './account.ts'
 import { apiFor, type FetchApi } from './api.ts'
 import type { ConsoleRequest, ConsoleRoute } from './console-request.ts'
-import { eventRoutes } from './events.ts'
+import { eventRoutes } from './events/events.ts'
+import { webhookRoutes } from './events/webhooks.ts'
 import { isSecure, readOwnForm, type SentForms, sentForms } from './forms.ts'
 import { keyRoutes } from './keys.ts'
-import { locationRoutes } from './locations.ts'
-import { overviewRoutes } from './overview.ts'
+import type { ApiCall } from './kit/api-requests.ts'
+import { objectRoutes } from './objects/object-pages.ts'
+import { customerKind, deviceKind, locationKind } from './objects/registry-kinds.ts'
+import { overviewRoutes } from './overview/overview.ts'
 import { answerResult, fileAnswer, pageAnswer, redirect, signOutPath } from './page-frame.ts'
 import { foreignFormPage, problemPage } from './page-parts.ts'
 import { cookieFor, formToken, sessionOf, signOut, tokenOf } from './session.ts'
 import { answerSignIn, signInPath } from './sign-in.ts'
-import { webhookRoutes } from './webhooks.ts'
 
 export type ConsoleDependencies = {
   readonly database: Database
@@ -54,10 +56,12 @@ const chartPackage = import.meta.resolve('uplot')
 /** Files that the pages load. Each is read once. */
 const assetLoaders: Readonly<Record<string, () => readonly [body: string, mediaType: string]>> = {
   'page.css': () => [
-    ['../ui-kit/base.css', 'page.css', 'forms.css', 'tables.css'].map(name => readText(name)).join('\n'),
+    ['../ui-kit/base.css', 'assets/page.css', 'assets/forms.css', 'assets/tables.css']
+      .map(name => readText(name))
+      .join('\n'),
     css,
   ],
-  'page.js': () => [readText('page.js'), javascript],
+  'page.js': () => [readText('assets/page.js'), javascript],
   'uplot.css': () => [readText('uPlot.min.css', chartPackage), css],
   'uplot.js': () => [readText('uPlot.iife.min.js', chartPackage), javascript],
   'icon.svg': () => [icon, 'image/svg+xml'],
@@ -92,13 +96,12 @@ const answerRoute = async (
   const formId = form.get('form') ?? ''
   try {
     if (route.method === 'POST' && !forms.begin(formId)) return pageAnswer(alreadySent, path, request)
-    const api = apiFor(
-      { fetch: dependencies.fetch, sign: subject => dependencies.bearerTokens.sign(subject, at) },
-      session,
-    )
+    const calls: ApiCall[] = []
+    const sign = (subject: TokenSubject) => dependencies.bearerTokens.sign(subject, at)
+    const api = apiFor({ fetch: dependencies.fetch, sign }, session, calls)
     const result = await route.answer({ ...request, api, ids })
     if ('status' in result && (result.status ?? 200) >= 400) forms.forget(formId)
-    return answerResult(result, path, request)
+    return answerResult(result, path, { ...request, calls })
   } catch (error) {
     forms.forget(formId)
     throw error
@@ -151,7 +154,9 @@ const honoPath = (path: string): string => path.replace(/:\w+/g, '$&{[\\w-]{1,64
 export const createConsole = (dependencies: ConsoleDependencies): Hono => {
   const routes = [
     ...overviewRoutes,
-    ...locationRoutes,
+    ...objectRoutes(locationKind),
+    ...objectRoutes(deviceKind),
+    ...objectRoutes(customerKind),
     ...eventRoutes,
     ...webhookRoutes,
     ...keyRoutes(dependencies),

@@ -13,6 +13,7 @@ import { type TenantTransaction, withTenant } from '../../platform/postgres/tran
 import { type Content, type Html, html } from '../ui-kit/html.ts'
 import type { Fault } from './api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, postRoute } from './console-request.ts'
+import { confirmationFault, confirmPage } from './kit/confirm.ts'
 import { form, type PageView } from './page-frame.ts'
 import { choice, errorNotice, field, instant, type Row, row, successNotice, table } from './page-parts.ts'
 
@@ -35,13 +36,8 @@ const descriptionTooLong: Fault = {
   field: 'description',
 }
 
-const revokeForm = ({ csrf }: ConsoleRequest, { id, last4 }: StoredApiKey): Html =>
-  form(
-    csrf,
-    `/console/keys/${id}/revoke`,
-    html`<button class="danger" type="submit" aria-label="Revoke the key ending in ${last4}">Revoke</button>`,
-    'inline',
-  )
+const revokeLink = ({ id, last4 }: StoredApiKey): Html =>
+  html`<a href="/console/keys/${id}/revoke" aria-label="Revoke the key ending in ${last4}">Revoke</a>`
 
 const currentTag = html` <span class="tag">this session</span>`
 
@@ -52,7 +48,7 @@ const keyRow = (request: ConsoleRequest, key: StoredApiKey): Row =>
     key.scope,
     key.description ?? '',
     instant(writeInstant(key.createdAt)),
-    key.revokedAt === null ? revokeForm(request, key) : html`Revoked ${instant(writeInstant(key.revokedAt))}`,
+    key.revokedAt === null ? revokeLink(key) : html`Revoked ${instant(writeInstant(key.revokedAt))}`,
   )
 
 const secretNotice = (secret: string): Html =>
@@ -123,9 +119,18 @@ const createKey = async (dependencies: KeyPageDependencies, request: ConsoleRequ
   return showKeys(dependencies, request, secretNotice(created.secret))
 }
 
+/** Ask for the last four characters of a key, then revoke the key. */
 const revokeKey = async (dependencies: KeyPageDependencies, request: ConsoleRequest): Promise<PageView> => {
   if (request.session.scope !== 'all') return showKeys(dependencies, request)
   const [id = ''] = request.ids
+  const keys = await withTenant(dependencies.database, request.session, ({ query }) =>
+    listApiKeys(query, request.session),
+  )
+  const key = keys.find(one => one.id === id && one.revokedAt === null)
+  if (key === undefined) return showKeys(dependencies, request)
+  const isSent = request.form.has('confirm')
+  const fault = isSent ? confirmationFault(request, key.last4) : null
+  if (!isSent || fault !== null) return confirmRevocation(request, key, fault)
   const revoked = await withTenant(dependencies.database, request.session, async transaction => {
     const changed = await revokeApiKey(transaction.query, transaction, id, request.at)
     if (changed !== null) await auditKeyChange(transaction, request, 'api_key.revoke', changed)
@@ -140,6 +145,18 @@ const revokeKey = async (dependencies: KeyPageDependencies, request: ConsoleRequ
   )
 }
 
+const confirmRevocation = (request: ConsoleRequest, { id, last4, description }: StoredApiKey, fault: Fault | null) =>
+  confirmPage(request, {
+    title: 'Revoke key',
+    effects: html`<p>Requests with the key ending in <code>${last4}</code>${description === null ? null : html` (${description})`}
+are refused within 60 s. A revoked key cannot be restored.</p>`,
+    action: `/console/keys/${id}/revoke`,
+    button: 'Revoke key',
+    back: '/console/keys',
+    typed: last4,
+    fault,
+  })
+
 /**
  * Pages of API keys. Keys with scope `all` can list, create and revoke the keys of their mode.
  * Source: docs/rules/authentication.md #console.
@@ -147,5 +164,6 @@ const revokeKey = async (dependencies: KeyPageDependencies, request: ConsoleRequ
 export const keyRoutes = (dependencies: KeyPageDependencies): readonly ConsoleRoute[] => [
   getRoute('/console/keys', request => showKeys(dependencies, request)),
   postRoute('/console/keys', request => createKey(dependencies, request)),
+  getRoute('/console/keys/:key/revoke', request => revokeKey(dependencies, request)),
   postRoute('/console/keys/:key/revoke', request => revokeKey(dependencies, request)),
 ]

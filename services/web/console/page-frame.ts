@@ -1,16 +1,24 @@
 import { imageSources } from '../../contract/registry/account-pages.ts'
 import { brand } from '../ui-kit/frame.ts'
-import { asMarkup, type Content, type Html, html } from '../ui-kit/html.ts'
+import { type Content, type Html, html } from '../ui-kit/html.ts'
 import type { PageResult } from './console-request.ts'
+import { type ApiCall, apiRequests } from './kit/api-requests.ts'
+import type { TableView } from './kit/data-table.ts'
+import { doneNotice } from './kit/done-notice.ts'
+import { navigation, navigationButton } from './navigation.ts'
 import type { ConsoleSession } from './session.ts'
 
-/** Content of a page. `hasCharts` loads the chart script; `images` are addresses of images on other hosts. */
+/**
+ * Content of a page. `hasCharts` loads the chart script; `images` are addresses of images on other hosts. `tables` can
+ * be downloaded as CSV.
+ */
 export type PageView = {
   readonly title: string
   readonly body: Html
   readonly status?: number
   readonly hasCharts?: boolean
   readonly images?: readonly (string | null)[]
+  readonly tables?: readonly TableView[]
 }
 
 /** Allow scripts and styles of this service, and images of the given hosts. Inline scripts and styles are refused. */
@@ -25,24 +33,6 @@ export const contentSecurityPolicy = (images: readonly (string | null)[] = []): 
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join('; ')
-
-const navigationItems = [
-  ['/console', 'Overview'],
-  ['/console/locations', 'Locations'],
-  ['/console/events', 'Events'],
-  ['/console/webhooks', 'Webhooks'],
-  ['/console/keys', 'Keys'],
-  ['/console/account', 'Account'],
-] as const
-
-const isCurrent = (target: string, path: string): boolean =>
-  path === target || (target !== '/console' && path.startsWith(`${target}/`))
-
-const navigation = (path: string): Html =>
-  html`<nav class="places" aria-label="Console"><ul>${navigationItems.map(([target, name]) => {
-    const current = isCurrent(target, path) ? asMarkup(' aria-current="page"') : null
-    return html`<li><a href="${target}"${current}>${name}</a></li>`
-  })}</ul></nav>`
 
 /** Show the mode of the session. */
 export const modeBadge = ({ liveMode }: Pick<ConsoleSession, 'liveMode'>): Html =>
@@ -59,7 +49,7 @@ const signOutForm = (csrf: string): Html =>
   form(csrf, signOutPath, html`<button class="quiet" type="submit">Sign out</button>`, 'inline')
 
 const headerOf = (session: ConsoleSession, csrf: string): Html =>
-  html`<header class="bar">${brand}<span class="place">Console</span>${modeBadge(session)}
+  html`<header class="bar">${navigationButton}${brand}${modeBadge(session)}
 <span class="account">${session.accountId}</span>${signOutForm(csrf)}</header>`
 
 const chartFiles = html`<link rel="stylesheet" href="/console/assets/uplot.css">
@@ -67,8 +57,14 @@ const chartFiles = html`<link rel="stylesheet" href="/console/assets/uplot.css">
 
 const anonymousHeader = html`<header class="bar">${brand}<span class="place">Console</span></header>`
 
+const noQuery = new URLSearchParams()
+
 /** Create the document of a page. Without a session it has no navigation. */
-const pageDocument = (view: PageView, path: string, csrf: string, session: ConsoleSession | null): Html =>
+const pageDocument = (
+  view: PageView,
+  path: string,
+  { csrf, session, query = noQuery, calls = [] }: PageAudience,
+): Html =>
   html`<!doctype html>
 <html lang="en">
 <head>
@@ -85,7 +81,7 @@ ${view.hasCharts === true ? chartFiles : null}
 <a class="skip" href="#content">Skip to content</a>
 ${session === null ? anonymousHeader : headerOf(session, csrf)}
 <div class="${session === null ? 'alone' : 'with-places'}">${session === null ? null : navigation(path)}
-<main id="content" tabindex="-1">${view.body}</main></div>
+<main id="content" tabindex="-1">${(view.status ?? 200) < 400 ? doneNotice(query) : null}${view.body}${apiRequests(calls)}</main></div>
 </body>
 </html>
 `
@@ -98,8 +94,17 @@ const headers = {
   'Cache-Control': 'no-store',
 }
 
-/** Receiver of a page: `session` is null before the sign-in; `cookie` is a new cookie. */
-type PageAudience = { readonly session: ConsoleSession | null; readonly csrf: string; readonly cookie?: string }
+/**
+ * Receiver of a page: `session` is null before the sign-in; `cookie` is a new cookie; `calls` are the requests of the
+ * page to the API.
+ */
+type PageAudience = {
+  readonly session: ConsoleSession | null
+  readonly csrf: string
+  readonly cookie?: string
+  readonly query?: URLSearchParams
+  readonly calls?: readonly ApiCall[]
+}
 
 const withCookie = ({ cookie }: Pick<PageAudience, 'cookie'>): Readonly<Record<string, string>> =>
   cookie === undefined ? {} : { 'Set-Cookie': cookie }
@@ -119,16 +124,27 @@ const htmlAnswer = (
 
 /** Create the response with a page. */
 export const pageAnswer = (view: PageView, path: string, audience: PageAudience): Response =>
-  htmlAnswer(pageDocument(view, path, audience.csrf, audience.session), view.status ?? 200, audience, view.images)
+  htmlAnswer(pageDocument(view, path, audience), view.status ?? 200, audience, view.images)
 
 /** Redirect to another page of the console. */
 export const redirect = (to: string, audience: Pick<PageAudience, 'cookie'> = {}): Response =>
   new Response(null, { status: 303, headers: { ...headers, Location: to, ...withCookie(audience) } })
 
-/** Create the response for the result of a route. */
+const csvAnswer = ({ id, csv }: TableView): Response =>
+  new Response(csv(), {
+    headers: {
+      ...headers,
+      'Content-Type': 'text/csv; charset=utf-8',
+      'Content-Disposition': `attachment; filename="${id}.csv"`,
+    },
+  })
+
+/** Create the response for the result of a route. The parameter `csv` names a table of the page to download. */
 export const answerResult = (result: PageResult, path: string, audience: PageAudience): Response => {
   if ('to' in result) return redirect(result.to)
-  return 'fragment' in result ? htmlAnswer(result.fragment, 200, {}) : pageAnswer(result, path, audience)
+  if ('fragment' in result) return htmlAnswer(result.fragment, 200, {})
+  const table = result.tables?.find(({ id }) => id === audience.query?.get('csv'))
+  return table === undefined ? pageAnswer(result, path, audience) : csvAnswer(table)
 }
 
 /** Create the response with a file, which browsers may cache for an hour. */

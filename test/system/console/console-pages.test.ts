@@ -118,7 +118,10 @@ describe('the page of keys', () => {
     expect(listed.text).toContain('till 4')
     expect(listed.text).not.toContain(key)
     const [, id] = new RegExp(`(key_\\w+)</code>(?:(?!</tr>).)*…${key.slice(-4)}<`).exec(listed.text) ?? []
-    const revoked = await one.send('/console/keys', `/console/keys/${id}/revoke`)
+    const revokePath = `/console/keys/${id}/revoke`
+    const refused = await one.send(revokePath, revokePath, { confirm: 'none' })
+    expect([refused.status, await canLogIn(key)]).toEqual([400, true])
+    const revoked = await one.send(revokePath, revokePath, { confirm: key.slice(-4) })
     expect(revoked.text).toContain(`ending in ${key.slice(-4)} is revoked`)
     expect(await canLogIn(key)).toBe(false)
     const { out } = await runCommand(['audit-log', 'list', sandbox().account_id, '--mode', 'test', '--json'], {

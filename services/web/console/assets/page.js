@@ -1,8 +1,6 @@
-// Adds charts, the live list of events and confirmations. The pages also work without this script.
+// Adds charts, the live list of events and the key of the search. The pages also work without this script.
 {
   const all = (selector, within = document) => [...within.querySelectorAll(selector)]
-
-  document.querySelector('.places [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
 
   // A logo replaces the initials after it has loaded.
   for (const image of all('img[data-picture]')) {
@@ -14,20 +12,14 @@
     picture.src = image.dataset.picture
   }
 
-  for (const button of all('button.danger')) {
-    let isConfirming = false
-    button.addEventListener('click', event => {
-      if (isConfirming) return
-      event.preventDefault()
-      isConfirming = true
-      const before = button.textContent
-      button.textContent = 'Confirm?'
-      setTimeout(() => {
-        isConfirming = false
-        button.textContent = before
-      }, 4000)
-    })
-  }
+  const find = document.querySelector('.find input')
+  document.addEventListener('keydown', event => {
+    const isTyping = event.target.closest('input, textarea, select, [contenteditable]') !== null
+    if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey || find === null) return
+    event.preventDefault()
+    find.focus()
+    find.select()
+  })
 
   // Poll the newest rows and add the unknown ones. Events that are committed late are found too.
   const tail = document.querySelector('#tail')

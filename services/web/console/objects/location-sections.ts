@@ -1,25 +1,13 @@
-import { type JsonNumber, numberText } from '../../contract/json/exact-number.ts'
-import type { LocationWire } from '../../contract/registry/location.ts'
-import type { LocationStatusWire } from '../../contract/registry/location-status.ts'
-import { writeInstant } from '../../domain/instant.ts'
-import { hourMs } from '../../domain/interval.ts'
-import { type Content, type Html, html } from '../ui-kit/html.ts'
-import type { ApiResult, ListOf } from './api.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute } from './console-request.ts'
-import type { PageView } from './page-frame.ts'
-import {
-  choice,
-  errorNotice,
-  facts,
-  field,
-  instant,
-  listQuery,
-  pageLinks,
-  type Row,
-  row,
-  showResult,
-  table,
-} from './page-parts.ts'
+import { type JsonNumber, numberText } from '../../../contract/json/exact-number.ts'
+import type { LocationWire } from '../../../contract/registry/location.ts'
+import type { LocationStatusWire } from '../../../contract/registry/location-status.ts'
+import { writeInstant } from '../../../domain/instant.ts'
+import { hourMs } from '../../../domain/interval.ts'
+import { type Content, type Html, html } from '../../ui-kit/html.ts'
+import type { ApiResult } from '../api.ts'
+import type { ConsoleRequest } from '../console-request.ts'
+import { choice, instant, row, showResult, table } from '../page-parts.ts'
+import type { Sections } from './object-kind.ts'
 
 type PriceValue = { readonly value: JsonNumber | null; readonly confidence: JsonNumber }
 type Prices = {
@@ -184,25 +172,17 @@ const filterForm = (path: string, direction: string, hours: string): Html =>
   html`<form class="filter" method="get" action="${path}">
 ${choice('direction', 'Direction', directionLabels, direction)}
 ${choice('hours', 'Price period', priceRanges, hours)}
-<button type="submit">Apply</button></form>`
+<button class="quiet" type="submit">Apply</button></form>`
 
-/** Show a location: current prices, costs of the last 30 days, and tariffs. */
-const showLocation = async ({ api, ids, path, query, at }: ConsoleRequest): Promise<PageView> => {
-  const [id = ''] = ids
+/** Show current prices of a location, its costs of the last 30 days, and the status of its tariffs. */
+export const locationSections = async (
+  { api, path, query, at }: ConsoleRequest,
+  location: LocationWire,
+): Promise<Sections> => {
+  const { id, timezone } = location
   const direction = chooseValue(directionLabels, query.get('direction'), 'IMPORT')
   const hours = chooseValue(priceRanges, query.get('hours'), '48')
   const priceStart = Math.floor(at / hourMs) * hourMs - 12 * hourMs
-  const found = await api<LocationWire>('GET', `/locations/${id}`)
-  if (!found.ok)
-    return { title: 'Location', status: found.status, body: html`<h1>Location</h1>${errorNotice(found.fault)}` }
-  const location = found.value
-  const {
-    id: locationId,
-    reference_id: reference,
-    postal_address: address,
-    timezone,
-    currency_code: currency,
-  } = location
   const priceInterval = {
     start_time: writeInstant(priceStart),
     end_time: writeInstant(priceStart + Number(hours) * hourMs),
@@ -215,56 +195,14 @@ const showLocation = async ({ api, ids, path, query, at }: ConsoleRequest): Prom
     api<Costs>('POST', `/costs/interval/${id}?aggregation=DAY&tariff_direction=${direction}`, costInterval),
   ])
   return {
-    title: reference ?? 'Location',
     hasCharts: true,
-    body: html`<h1>${reference ?? locationId}</h1>
-${facts(
-  ['ID', html`<code>${locationId}</code>`],
-  ['Address', address === null ? '–' : `${address.city}, ${address.country_code}`],
-  ['Time zone', timezone],
-  ['Currency', currency],
-  ['Created', instant(location.time_created)],
-)}
-${filterForm(path, direction, hours)}
+    content: html`${filterForm(path, direction, hours)}
 <section aria-labelledby="prices-title"><h2 id="prices-title">Prices</h2>
 ${priceSection(prices, location)}</section>
 <section aria-labelledby="costs-title"><h2 id="costs-title">Costs by day</h2>
 ${costSection(costs, location)}</section>
 <section aria-labelledby="tariffs-title"><h2 id="tariffs-title">Tariffs</h2>
-${statusTable(status, timezone)}</section>`,
+${statusTable(status, timezone)}
+<p class="below"><a href="/console/tariffs?location_id=${id}">All tariffs of this location</a></p></section>`,
   }
 }
-
-const filters = ['reference_id', 'customer_id']
-const locationColumns = ['Location', 'Time zone', 'Currency', 'Tariff', 'Created']
-const noLocations = 'No locations yet. Change the filter, or create a location with the API.'
-
-const locationRow = ({ id, reference_id, timezone, currency_code, tariff_status, time_created }: LocationWire): Row =>
-  row(
-    html`<a href="/console/locations/${id}">${reference_id ?? id}</a>`,
-    timezone,
-    currency_code,
-    tariff_status['commodity_import'] === 'CONNECTED' ? 'connected' : html`<span class="none">not connected</span>`,
-    instant(time_created),
-  )
-
-const showLocations = async ({ api, query }: ConsoleRequest) => {
-  const list = await api<ListOf<LocationWire>>('GET', `/locations${listQuery(query, filters)}`)
-  return {
-    title: 'Locations',
-    status: list.ok ? 200 : list.status,
-    body: html`<h1>Locations</h1>
-<p class="lead">Sites with one grid connection, with their prices and energy costs.</p>
-<form class="filter" method="get" action="/console/locations">
-${field('reference_id', 'Reference', { value: query.get('reference_id') ?? '' })}
-${field('customer_id', 'Customer ID', { value: query.get('customer_id') ?? '' })}
-<button type="submit">Filter</button></form>
-${showResult(list, ({ data }) => table('Locations', locationColumns, data.map(locationRow), noLocations))}
-${list.ok ? pageLinks('/console/locations', query, filters, list.value) : null}`,
-  }
-}
-
-export const locationRoutes: readonly ConsoleRoute[] = [
-  getRoute('/console/locations', showLocations),
-  getRoute('/console/locations/:location', showLocation),
-]

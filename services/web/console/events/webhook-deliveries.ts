@@ -1,36 +1,10 @@
-import type { WebhookAttemptWire, WebhookDeliveryWire } from '../../contract/events/webhook-delivery.ts'
-import { numberText } from '../../contract/json/exact-number.ts'
-import { type Content, type Html, html } from '../ui-kit/html.ts'
-import type { ListOf } from './api.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from './console-request.ts'
-import { form, type PageView } from './page-frame.ts'
-import {
-  errorNotice,
-  facts,
-  instant,
-  listQuery,
-  pageLinks,
-  type Row,
-  row,
-  showResult,
-  successNotice,
-  table,
-} from './page-parts.ts'
-
-const doneTexts: Readonly<Record<string, string>> = {
-  resent: 'Resend requested. Refresh this page to see the result.',
-  changed: 'Endpoint updated.',
-  tested: 'Test event sent. It appears under Deliveries.',
-  enabled: 'Endpoint enabled. Use Resend events to send the events that it missed.',
-  disabled: 'Endpoint disabled.',
-  range: 'Resend of the period requested.',
-}
-
-/** Show the result of an action after its redirect. Loading the page again does not repeat the action. */
-export const doneNotice = (query: URLSearchParams): Html | null => {
-  const doneText = doneTexts[query.get('done') ?? '']
-  return doneText === undefined ? null : successNotice(doneText)
-}
+import type { WebhookAttemptWire, WebhookDeliveryWire } from '../../../contract/events/webhook-delivery.ts'
+import { numberText } from '../../../contract/json/exact-number.ts'
+import { type Content, type Html, html } from '../../ui-kit/html.ts'
+import type { ListOf } from '../api.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from '../console-request.ts'
+import { form, type PageView } from '../page-frame.ts'
+import { errorNotice, facts, instant, listQuery, pageLinks, type Row, row, showResult, table } from '../page-parts.ts'
 
 const statusTags = {
   PENDING: ['warn', 'pending'],
@@ -132,7 +106,7 @@ const showDelivery = async (request: ConsoleRequest, fault: Content = null): Pro
   return {
     title: 'Delivery',
     status: fault === null ? 200 : 400,
-    body: html`<h1>Delivery</h1>${fault ?? doneNotice(query)}
+    body: html`<h1>Delivery</h1>${fault}
 <p class="lead"><code>${id}</code> to <a href="/console/webhooks/${endpointId}">this endpoint</a>.
 Attempts are retained for 30 days.</p>
 ${deliveryFacts(deliveryResult.value)}

@@ -1,11 +1,11 @@
-import type { EventWire } from '../../contract/events/event.ts'
-import type { WebhookEndpointWire } from '../../contract/events/webhook-endpoint.ts'
-import type { AccountWire } from '../../contract/registry/account.ts'
-import { html } from '../ui-kit/html.ts'
-import type { ListOf } from './api.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute } from './console-request.ts'
-import { modeBadge } from './page-frame.ts'
-import { facts, instant, row, showResult, table } from './page-parts.ts'
+import type { EventWire } from '../../../contract/events/event.ts'
+import type { WebhookEndpointWire } from '../../../contract/events/webhook-endpoint.ts'
+import type { AccountWire } from '../../../contract/registry/account.ts'
+import { html } from '../../ui-kit/html.ts'
+import type { ListOf } from '../api.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
+import { modeBadge } from '../page-frame.ts'
+import { facts, instant, row, showResult, table } from '../page-parts.ts'
 
 const showOverview = async ({ api, session }: ConsoleRequest) => {
   const [account, events, endpoints] = await Promise.all([

@@ -1,11 +1,12 @@
-import type { WebhookDeliveryWire } from '../../contract/events/webhook-delivery.ts'
-import type { WebhookEndpointWire } from '../../contract/events/webhook-endpoint.ts'
-import { type Content, type Html, html } from '../ui-kit/html.ts'
-import type { ApiResult, Fault, ListOf } from './api.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from './console-request.ts'
-import { form, type PageView } from './page-frame.ts'
-import { choice, errorNotice, facts, field, instant, listQuery, pageLinks, showResult, table } from './page-parts.ts'
-import { deliveryColumns, deliveryRow, doneNotice, failureNotice } from './webhook-deliveries.ts'
+import type { WebhookDeliveryWire } from '../../../contract/events/webhook-delivery.ts'
+import type { WebhookEndpointWire } from '../../../contract/events/webhook-endpoint.ts'
+import { type Content, type Html, html } from '../../ui-kit/html.ts'
+import type { ApiResult, Fault, ListOf } from '../api.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from '../console-request.ts'
+import { confirmationFault, confirmPage } from '../kit/confirm.ts'
+import { form, type PageView } from '../page-frame.ts'
+import { choice, errorNotice, facts, field, instant, listQuery, pageLinks, showResult, table } from '../page-parts.ts'
+import { deliveryColumns, deliveryRow, failureNotice } from './webhook-deliveries.ts'
 
 const disabledReasons: Readonly<Record<string, string>> = {
   CALLER: 'by a user',
@@ -35,8 +36,8 @@ export const secretNotice = (secret: string, addition = ''): Html =>
 
 const apiPath = ({ ids }: Pick<ConsoleRequest, 'ids'>): string => `/webhooks/${ids[0]}`
 
-const actionButton = ({ csrf }: ConsoleRequest, path: string, name: string, kind = 'quiet'): Html =>
-  form(csrf, path, html`<button class="${kind}" type="submit">${name}</button>`, 'inline')
+const actionButton = ({ csrf }: ConsoleRequest, path: string, name: string): Html =>
+  form(csrf, path, html`<button class="quiet" type="submit">${name}</button>`, 'inline')
 
 const actionButtons = (request: ConsoleRequest, { id, status }: WebhookEndpointWire): Html => {
   const at = `/console/webhooks/${id}`
@@ -44,7 +45,7 @@ const actionButtons = (request: ConsoleRequest, { id, status }: WebhookEndpointW
   return html`<div class="actions">${isEnabled ? actionButton(request, `${at}/test`, 'Send test event') : null}
 ${actionButton(request, `${at}/rotate`, 'Rotate secret')}
 ${isEnabled ? actionButton(request, `${at}/disable`, 'Disable') : actionButton(request, `${at}/enable`, 'Enable')}
-${actionButton(request, `${at}/delete`, 'Delete', 'danger')}</div>`
+<a class="button danger" href="${at}/delete">Delete</a></div>`
 }
 
 const editForm = (
@@ -133,7 +134,7 @@ const endpointView = async (
   return {
     title: url,
     status: fault === null ? status : 400,
-    body: html`<h1 class="address">${url}</h1>${notice ?? doneNotice(request.query)}${failure}
+    body: html`<h1 class="address">${url}</h1>${notice}${failure}
 ${facts(
   ['ID', html`<code>${id}</code>`],
   ['Status', endpointStatus(endpoint)],
@@ -186,9 +187,28 @@ const rotateSecret = async (request: ConsoleRequest): Promise<PageResult> => {
     : failedView(request, created)
 }
 
-const deleteEndpoint = async (request: ConsoleRequest): Promise<PageResult> => {
-  const removed = await request.api('DELETE', apiPath(request))
-  return removed.ok ? { to: '/console/webhooks' } : failedView(request, removed)
+/** Ask for the host of the endpoint before its deletion. */
+const confirmDeletion = async (request: ConsoleRequest): Promise<PageResult> => {
+  const found = await request.api<WebhookEndpointWire>('GET', apiPath(request))
+  if (!found.ok) return endpointView(request)
+  const { host } = new URL(found.value.url)
+  const path = `/console/webhooks/${request.ids[0]}`
+  const isSent = request.form.has('confirm')
+  const fault = isSent ? confirmationFault(request, host) : null
+  if (isSent && fault === null) {
+    const removed = await request.api('DELETE', apiPath(request))
+    return removed.ok ? { to: '/console/webhooks?done=removed' } : failedView(request, removed)
+  }
+  return confirmPage(request, {
+    title: 'Delete endpoint',
+    effects: html`<p>The service sends no more events to ${found.value.url}. Pending deliveries are dropped. A deleted endpoint
+cannot be restored.</p>`,
+    action: `${path}/delete`,
+    button: 'Delete endpoint',
+    back: path,
+    typed: host,
+    fault,
+  })
 }
 
 const setStatus = (status: WebhookEndpointWire['status']) =>
@@ -215,5 +235,6 @@ export const endpointRoutes: readonly ConsoleRoute[] = [
   postRoute('/console/webhooks/:endpoint/enable', setStatus('ENABLED')),
   postRoute('/console/webhooks/:endpoint/disable', setStatus('DISABLED')),
   postRoute('/console/webhooks/:endpoint/resend', actionRoute(resendRange, 'range')),
-  postRoute('/console/webhooks/:endpoint/delete', deleteEndpoint),
+  getRoute('/console/webhooks/:endpoint/delete', confirmDeletion),
+  postRoute('/console/webhooks/:endpoint/delete', confirmDeletion),
 ]

@@ -1,8 +1,8 @@
-import type { EventWire } from '../../contract/events/event.ts'
-import { html } from '../ui-kit/html.ts'
-import type { ListOf } from './api.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute } from './console-request.ts'
-import { cells, facts, field, instant, listQuery, pageLinks, type Row, showResult, table } from './page-parts.ts'
+import type { EventWire } from '../../../contract/events/event.ts'
+import { html } from '../../ui-kit/html.ts'
+import type { ListOf } from '../api.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
+import { cells, facts, field, instant, listQuery, pageLinks, type Row, showResult, table } from '../page-parts.ts'
 
 /** Number of events that the live list loads at once. */
 const tailSize = 50

@@ -1,0 +1,27 @@
+import { type Html, html } from '../../ui-kit/html.ts'
+
+/** Request that a page sent to the API. */
+export type ApiCall = { readonly method: string; readonly path: string; readonly body?: object | undefined }
+
+/** Quote a text for a shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+
+/** Write a request as a curl command. Its address and key are variables of the shell. */
+const curlOf = ({ method, path, body }: ApiCall): string =>
+  [
+    `curl -X ${method} "$WATTLEDGER_URL"${quoted(path)}`,
+    `-H "Authorization: Bearer $WATTLEDGER_KEY" -H 'Api-Version: 2025-09-14'`,
+    ...(body === undefined ? [] : [`-H 'Content-Type: application/json' -d ${quoted(JSON.stringify(body))}`]),
+  ].join(' \\\n  ')
+
+/** Show a request to paste into a shell. */
+export const curlBlock = (call: ApiCall): Html =>
+  html`<pre class="block" tabindex="0" role="region" aria-label="Request to paste">${curlOf(call)}</pre>`
+
+/** Show the requests of a page to the API. */
+export const apiRequests = (calls: readonly ApiCall[]): Html | null =>
+  calls.length === 0
+    ? null
+    : html`<details class="requests"><summary>As curl: ${calls.length === 1 ? 'the request' : `the ${calls.length} requests`} of this page</summary>
+<p class="hint">WATTLEDGER_URL is the address of this service, and WATTLEDGER_KEY is an API key.</p>
+${calls.map(curlBlock)}</details>`

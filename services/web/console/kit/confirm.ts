@@ -1,0 +1,49 @@
+import { type Content, html } from '../../ui-kit/html.ts'
+import type { Fault } from '../api.ts'
+import type { ConsoleRequest } from '../console-request.ts'
+import { form, type PageView } from '../page-frame.ts'
+import { errorNotice, field } from '../page-parts.ts'
+
+type Confirmation = {
+  readonly title: string
+  /** Effects of the action, in sentences. */
+  readonly effects: Content
+  /** Path that the form posts to. */
+  readonly action: string
+  readonly button: string
+  readonly back: string
+  /** Text that the user must type; null if the action can be undone. */
+  readonly typed: string | null
+  /** Further hidden fields. */
+  readonly hidden?: Readonly<Record<string, string>>
+  readonly fault?: Fault | null
+}
+
+const notTyped = (typed: string): Fault => ({
+  code: 'field_invalid',
+  message: `Type "${typed}" to confirm.`,
+  field: 'confirm',
+})
+
+/** Return the error of a confirmation without the expected text; null if the text is right. */
+export const confirmationFault = (request: Pick<ConsoleRequest, 'form'>, typed: string): Fault | null =>
+  request.form.get('confirm')?.trim() === typed ? null : notTyped(typed)
+
+/** Create a page that says what an action does and asks for confirmation. */
+export const confirmPage = (
+  { csrf }: Pick<ConsoleRequest, 'csrf'>,
+  { title, effects, action, button, back, typed, hidden = {}, fault = null }: Confirmation,
+): PageView => ({
+  title,
+  status: fault === null ? 200 : 400,
+  body: html`<h1>${title}</h1>${fault === null || fault.field === 'confirm' ? null : errorNotice(fault)}
+<div class="lead">${effects}</div>
+${form(
+  csrf,
+  action,
+  html`${Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+${typed === null ? null : field('confirm', `Type ${typed} to confirm`, { required: true, fault })}
+<div class="actions"><button class="${typed === null ? 'primary' : 'danger'}" type="submit">${button}</button>
+<a href="${back}">Cancel</a></div>`,
+)}`,
+})

@@ -1,0 +1,47 @@
+import { asMarkup, type Html, html } from '../ui-kit/html.ts'
+
+type NavigationGroup = {
+  /** Title of the group; null for the first group. */
+  readonly title: string | null
+  /** Path and name of each page. */
+  readonly pages: readonly (readonly [path: string, name: string])[]
+}
+
+/** All entries of the navigation, by subject. A new area of the console adds its pages here. */
+const navigationGroups: readonly NavigationGroup[] = [
+  { title: null, pages: [['/console', 'Overview']] },
+  {
+    title: 'Registry',
+    pages: [['/console/locations', 'Locations']],
+  },
+  {
+    title: 'Deliveries',
+    pages: [
+      ['/console/events', 'Events'],
+      ['/console/webhooks', 'Webhooks'],
+    ],
+  },
+  {
+    title: 'Settings',
+    pages: [
+      ['/console/keys', 'Keys'],
+      ['/console/account', 'Account'],
+    ],
+  },
+]
+
+const isCurrent = (target: string, path: string): boolean =>
+  path === target || (target !== '/console' && path.startsWith(`${target}/`))
+
+const groupOf = ({ title, pages }: NavigationGroup, path: string): Html =>
+  html`${title === null ? null : html`<p>${title}</p>`}<ul>${pages.map(([target, name]) => {
+    const current = isCurrent(target, path) ? asMarkup(' aria-current="page"') : null
+    return html`<li><a href="${target}"${current}>${name}</a></li>`
+  })}</ul>`
+
+/** Create the navigation. On phones it is a popover, which the button of the header opens. */
+export const navigation = (path: string): Html =>
+  html`<nav class="places" id="places" popover aria-label="Console">${navigationGroups.map(group => groupOf(group, path))}</nav>`
+
+/** Button that opens the navigation on phones. */
+export const navigationButton: Html = html`<button class="quiet menu" type="button" popovertarget="places">Menu</button>`

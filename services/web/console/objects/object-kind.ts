@@ -1,0 +1,55 @@
+import type { Content } from '../../ui-kit/html.ts'
+import type { ConsoleRequest } from '../console-request.ts'
+import type { ApiCall } from '../kit/api-requests.ts'
+import type { Column, TableView } from '../kit/data-table.ts'
+
+/** Member of a form. A dot in the name is a member of an object: `postal_address.city`. */
+export type FormMember = {
+  readonly name: string
+  readonly label: string
+  readonly hint?: string
+  /** `json` members are JSON; a `whole` member is the JSON of the whole body. */
+  readonly type?: 'text' | 'json' | 'whole'
+  readonly isRequired?: boolean
+  /** The member is fixed after the creation. */
+  readonly isFixed?: boolean
+}
+
+/** Way to end an object. `query` selects it in the API. */
+export type Deletion<Wire> = {
+  readonly name: string
+  readonly label: string
+  readonly query: string
+  readonly effects: (request: ConsoleRequest, object: Wire) => Promise<Content>
+}
+
+/** Content of a page of an object below its facts. */
+export type Sections = {
+  readonly content: Content
+  readonly tables?: readonly TableView[]
+  readonly hasCharts?: boolean
+}
+
+/** Kind of object of the API with its pages: a list, a page for each object, and forms. */
+export type ObjectKind<Wire extends { readonly id: string }> = {
+  /** Path in the API, and below /console: `/locations`. */
+  readonly path: string
+  /** Name in lower case: "location". */
+  readonly name: string
+  readonly title: string
+  readonly lead: string
+  readonly columns: readonly Column<Wire>[]
+  /** Query parameters of the list with their labels. */
+  readonly filters: readonly (readonly [name: string, label: string])[]
+  readonly nameOf: (object: Wire) => string
+  readonly factsOf: (object: Wire) => readonly (readonly [string, Content])[]
+  readonly sections?: (request: ConsoleRequest, object: Wire) => Promise<Sections>
+  /** Request that creates the first object, for empty lists. */
+  readonly example: ApiCall
+  readonly members: readonly FormMember[]
+  /** Members of an object that the form for changes contains. Absent: the object cannot be changed. */
+  readonly editable?: (object: Wire) => Readonly<Record<string, unknown>>
+  readonly deletions: readonly Deletion<Wire>[]
+  /** The API can answer what a change would do. */
+  readonly hasDryRun?: boolean
+}

@@ -1,0 +1,239 @@
+import type { DryRunWire as DryRun } from '../../../contract/dry-run.ts'
+import { type Content, html } from '../../ui-kit/html.ts'
+import type { Fault, ListOf } from '../api.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from '../console-request.ts'
+import { wholeNumber } from '../kit/amount.ts'
+import { curlBlock } from '../kit/api-requests.ts'
+import { confirmationFault, confirmPage } from '../kit/confirm.ts'
+import { dataTable } from '../kit/data-table.ts'
+import { form, type PageView } from '../page-frame.ts'
+import { errorNotice, facts, field, listQuery, pageLinks } from '../page-parts.ts'
+import { formFields, formText, readBody } from './object-form.ts'
+import type { Deletion, FormMember, ObjectKind } from './object-kind.ts'
+
+type AnyObject = { readonly id: string }
+
+const consolePath = ({ path }: { readonly path: string }, id = ''): string =>
+  `/console${path}${id === '' ? '' : `/${id}`}`
+
+const mayChange = ({ session }: ConsoleRequest): boolean => session.scope === 'all'
+
+const problem = (title: string, status: number, fault: Fault): PageView => ({
+  title,
+  status,
+  body: html`<h1>${title}</h1>${errorNotice(fault)}`,
+})
+
+const emptyList = <Wire extends AnyObject>({ title, name, example }: ObjectKind<Wire>, isFiltered: boolean): Content =>
+  isFiltered
+    ? html`<p>No ${title.toLowerCase()} match the filter.</p>`
+    : html`<p>No ${title.toLowerCase()} yet. Create the first ${name} here, or with this request:</p>${curlBlock(example)}`
+
+const showList = async <Wire extends AnyObject>(kind: ObjectKind<Wire>, request: ConsoleRequest): Promise<PageView> => {
+  const { api, query } = request
+  const names = kind.filters.map(([name]) => name)
+  const list = await api<ListOf<Wire>>('GET', `${kind.path}${listQuery(query, names)}`)
+  if (!list.ok) return problem(kind.title, list.status, list.fault)
+  const id = kind.path.slice(1)
+  const isFiltered = names.some(name => (query.get(name) ?? '') !== '')
+  const table = dataTable(request, {
+    ...{ id, label: kind.title, columns: kind.columns, items: list.value.data, isCompact: true },
+    empty: emptyList(kind, isFiltered),
+  })
+  const retained = [...names, `sort-${id}`]
+  return {
+    title: kind.title,
+    tables: [table],
+    body: html`<div class="heading"><h1>${kind.title}</h1>${
+      mayChange(request)
+        ? html`<a class="button primary" href="${consolePath(kind)}/new">Create ${kind.name}</a>`
+        : null
+    }</div>
+<p class="lead">${kind.lead}</p>
+${
+  kind.filters.length === 0
+    ? null
+    : html`<form class="filter" method="get" action="${consolePath(kind)}">
+${kind.filters.map(([name, label]) => field(name, label, { value: query.get(name) ?? '' }))}
+<button class="quiet" type="submit">Filter</button></form>`
+}
+${table.markup}${pageLinks(consolePath(kind), query, retained, list.value)}`,
+  }
+}
+
+const actionsOf = <Wire extends AnyObject>(kind: ObjectKind<Wire>, request: ConsoleRequest, object: Wire): Content =>
+  mayChange(request)
+    ? html`<div class="actions">${
+        kind.editable === undefined
+          ? null
+          : html`<a class="button" href="${consolePath(kind, object.id)}/edit">Edit</a>`
+      }${kind.deletions.map(
+        ({ name, label }) => html`<a class="button danger" href="${consolePath(kind, object.id)}/${name}">${label}</a>`,
+      )}</div>`
+    : null
+
+const showObject = async <Wire extends AnyObject>(
+  kind: ObjectKind<Wire>,
+  request: ConsoleRequest,
+): Promise<PageView> => {
+  const found = await request.api<Wire>('GET', `${kind.path}/${request.ids[0]}`)
+  if (!found.ok) return problem(capitalised(kind.name), found.status, found.fault)
+  const object = found.value
+  const sections = await kind.sections?.(request, object)
+  return {
+    title: kind.nameOf(object),
+    tables: sections?.tables ?? [],
+    ...(sections?.hasCharts === true ? { hasCharts: true } : {}),
+    body: html`<p class="trail"><a href="${consolePath(kind)}">${kind.title}</a></p><h1>${kind.nameOf(object)}</h1>
+${facts(['ID', html`<code>${object.id}</code>`], ...kind.factsOf(object))}
+${actionsOf(kind, request, object)}${sections?.content}`,
+  }
+}
+
+const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+type Draft = { readonly textOf: (member: FormMember) => string; readonly fault: Fault | null }
+
+/** Show a form. An error of a member without an input is above the form. */
+const formPage = (
+  { csrf }: ConsoleRequest,
+  { title, action, back, button }: { readonly [Name in 'title' | 'action' | 'back' | 'button']: string },
+  members: readonly FormMember[],
+  { textOf, fault }: Draft,
+): PageView => {
+  const atMember = members.some(({ name }) => name === fault?.field)
+  return {
+    title,
+    status: fault === null ? 200 : 400,
+    body: html`<h1>${title}</h1>${fault === null || atMember ? null : errorNotice(fault)}
+${form(
+  csrf,
+  action,
+  html`${formFields(members, textOf, fault)}
+<div class="actions"><button type="submit">${button}</button><a href="${back}">Cancel</a></div>`,
+)}`,
+  }
+}
+
+const sentValue =
+  ({ form: sent }: ConsoleRequest) =>
+  ({ name }: FormMember): string =>
+    sent.get(name) ?? ''
+
+const createObject = async <Wire extends AnyObject>(
+  kind: ObjectKind<Wire>,
+  request: ConsoleRequest,
+): Promise<PageResult> => {
+  const { form: sent, api, query } = request
+  const page = {
+    title: `Create ${kind.name}`,
+    action: `${consolePath(kind)}/new`,
+    back: consolePath(kind),
+    button: `Create ${kind.name}`,
+  }
+  const exampleBody = { ...kind.example.body, ...Object.fromEntries(query) }
+  const first = (member: FormMember): string =>
+    member.type === 'whole' ? formText(exampleBody, member) : (query.get(member.name) ?? '')
+  if (!sent.has('csrf')) return formPage(request, page, kind.members, { textOf: first, fault: null })
+  const again = (fault: Fault) => formPage(request, page, kind.members, { textOf: sentValue(request), fault })
+  const read = readBody(sent, kind.members, null)
+  if (!read.ok) return again(read.fault)
+  const created = await api<Wire>('POST', kind.path, read.body)
+  return created.ok ? { to: `${consolePath(kind, created.value.id)}?done=created` } : again(created.fault)
+}
+
+const dryRunText = ({ locations, stored_rows: rows, errors }: DryRun): Content =>
+  html`<p>${wholeNumber(rows)} stored records of ${wholeNumber(locations)} locations are priced again.</p>
+${errors.length === 0 ? null : html`<ul>${errors.map(({ message }) => html`<li>${message}</li>`)}</ul>`}`
+
+/** Show what a change would do, and ask for confirmation. */
+const previewChange = async <Wire extends AnyObject>(
+  kind: ObjectKind<Wire>,
+  request: ConsoleRequest,
+  object: Wire,
+  body: object,
+): Promise<PageView> => {
+  const path = consolePath(kind, object.id)
+  const effect = await request.api<DryRun>('PATCH', `${kind.path}/${object.id}?dry_run=true`, body)
+  if (!effect.ok) return problem(`Change ${kind.name}`, effect.status, effect.fault)
+  return confirmPage(request, {
+    title: `Change ${kind.nameOf(object)}`,
+    effects: html`${dryRunText(effect.value)}<p>The request of this change:</p>${curlBlock({ method: 'PATCH', path: `${kind.path}/${object.id}`, body })}`,
+    action: `${path}/edit`,
+    button: 'Save changes',
+    back: path,
+    typed: null,
+    hidden: { checked: 'true', ...Object.fromEntries(kind.members.map(one => [one.name, sentValue(request)(one)])) },
+  })
+}
+
+const changeObject = async <Wire extends AnyObject>(
+  kind: ObjectKind<Wire>,
+  request: ConsoleRequest,
+): Promise<PageResult> => {
+  const { form: sent, api, ids } = request
+  const found = await api<Wire>('GET', `${kind.path}/${ids[0]}`)
+  if (!found.ok) return problem(`Change ${kind.name}`, found.status, found.fault)
+  const path = consolePath(kind, found.value.id)
+  const before = kind.editable?.(found.value) ?? {}
+  const members = kind.members.filter(({ isFixed }) => isFixed !== true)
+  const page = {
+    ...{ title: `Edit ${kind.nameOf(found.value)}`, action: `${path}/edit`, back: path },
+    button: kind.hasDryRun === true ? 'Check changes' : 'Save changes',
+  }
+  if (!sent.has('csrf'))
+    return formPage(request, page, members, { textOf: member => formText(before, member), fault: null })
+  const again = (fault: Fault) => formPage(request, page, members, { textOf: sentValue(request), fault })
+  const read = readBody(sent, members, before)
+  if (!read.ok) return again(read.fault)
+  if (kind.hasDryRun === true && !sent.has('checked')) return previewChange(kind, request, found.value, read.body)
+  const changed = await api<Wire>('PATCH', `${kind.path}/${found.value.id}`, read.body)
+  return changed.ok ? { to: `${path}?done=saved` } : again(changed.fault)
+}
+
+const deleteObject = async <Wire extends AnyObject>(
+  kind: ObjectKind<Wire>,
+  request: ConsoleRequest,
+  deletion: Deletion<Wire>,
+): Promise<PageResult> => {
+  const { form: sent, api, ids } = request
+  const found = await api<Wire>('GET', `${kind.path}/${ids[0]}`)
+  if (!found.ok) return problem(`${deletion.label}: ${kind.name}`, found.status, found.fault)
+  const [typed, path] = [kind.nameOf(found.value), consolePath(kind, found.value.id)]
+  let fault = sent.has('confirm') ? confirmationFault(request, typed) : null
+  if (sent.has('confirm') && fault === null) {
+    const deleted = await api('DELETE', `${kind.path}/${found.value.id}${deletion.query}`)
+    if (deleted.ok) return { to: `${consolePath(kind)}?done=deleted` }
+    fault = deleted.fault
+  }
+  const effect =
+    kind.hasDryRun === true ? await api<DryRun>('DELETE', `${kind.path}/${found.value.id}?dry_run=true`) : null
+  return confirmPage(request, {
+    title: `${deletion.label}: ${typed}`,
+    effects: html`${await deletion.effects(request, found.value)}${effect?.ok === true ? dryRunText(effect.value) : null}
+${curlBlock({ method: 'DELETE', path: `${kind.path}/${found.value.id}${deletion.query}` })}`,
+    action: `${path}/${deletion.name}`,
+    button: deletion.label,
+    back: path,
+    typed,
+    fault,
+  })
+}
+
+/** Create the routes of a kind of object. */
+export const objectRoutes = <Wire extends AnyObject>(kind: ObjectKind<Wire>): readonly ConsoleRoute[] => {
+  const path = consolePath(kind)
+  const both = (rest: string, answer: ConsoleRoute['answer']) => [
+    getRoute(`${path}${rest}`, answer),
+    postRoute(`${path}${rest}`, answer),
+  ]
+  return [
+    getRoute(path, request => showList(kind, request)),
+    ...both('/new', request => createObject(kind, request)),
+    getRoute(`${path}/:id`, request => showObject(kind, request)),
+    ...(kind.editable === undefined ? [] : both('/:id/edit', request => changeObject(kind, request))),
+    ...kind.deletions.flatMap(deletion =>
+      both(`/:id/${deletion.name}`, request => deleteObject(kind, request, deletion)),
+    ),
+  ]
+}

@@ -1,0 +1,202 @@
+import type { CustomerWire } from '../../../contract/registry/customer.ts'
+import type { DeviceWire } from '../../../contract/registry/device.ts'
+import type { LocationWire } from '../../../contract/registry/location.ts'
+import { type Content, html } from '../../ui-kit/html.ts'
+import type { Column } from '../kit/data-table.ts'
+import { instant } from '../page-parts.ts'
+import { locationSections } from './location-sections.ts'
+import type { Deletion, FormMember, ObjectKind } from './object-kind.ts'
+
+type Stored = { readonly id: string; readonly time_created: string }
+
+/** Column with the name of an object, which links to its page. */
+export const nameColumn = <Wire extends Stored>(
+  path: string,
+  name: string,
+  nameOf: (object: Wire) => string,
+): Column<Wire> => ({
+  key: 'name',
+  name,
+  text: nameOf,
+  show: object => html`<a href="/console${path}/${object.id}">${nameOf(object)}</a>`,
+})
+
+export const idColumn: Column<Stored> = {
+  key: 'id',
+  name: 'ID',
+  text: ({ id }) => id,
+  show: ({ id }) => html`<code>${id}</code>`,
+}
+
+export const createdColumn: Column<Stored> = {
+  key: 'time_created',
+  name: 'Created',
+  text: one => one.time_created,
+  show: one => instant(one.time_created, 'UTC', 'minute'),
+}
+
+const createdFact = ({ time_created }: Stored): readonly [string, Content] => ['Created', instant(time_created)]
+
+const metadataFact = (metadata: Readonly<Record<string, string>>): readonly (readonly [string, Content])[] =>
+  Object.entries(metadata).map(([name, value]) => [name, value])
+
+const link = (path: string, id: string | null): Content =>
+  id === null ? '–' : html`<a href="/console${path}/${id}">${id}</a>`
+
+/** Deletion with effects that do not depend on the object. */
+export const deletionOf = <Wire>(effects: string): Deletion<Wire> => ({
+  name: 'delete',
+  label: 'Delete',
+  query: '',
+  effects: async () => html`<p>${effects}</p>`,
+})
+
+const reference: FormMember = { name: 'reference_id', label: 'Reference', hint: 'Your own name. It is unique.' }
+const metadata: FormMember = {
+  name: 'metadata',
+  label: 'Metadata',
+  hint: 'JSON object with texts, such as {"site": "north"}. Leave empty for none.',
+  type: 'json',
+}
+
+const metadataValue = (all: Readonly<Record<string, string>>) => (Object.keys(all).length === 0 ? null : all)
+
+const locationName = ({ reference_id, id }: LocationWire): string => reference_id ?? id
+
+const addressFact = ({ postal_address: address }: LocationWire): Content =>
+  address === null ? '–' : `${address.city}, ${address.country_code}`
+
+export const locationKind: ObjectKind<LocationWire> = {
+  path: '/locations',
+  name: 'location',
+  title: 'Locations',
+  lead: 'Sites with one grid connection, with their prices and energy costs.',
+  columns: [
+    nameColumn('/locations', 'Location', locationName),
+    {
+      key: 'tariff',
+      name: 'Tariff',
+      text: one => one.tariff_status.commodity_import.toLowerCase().replaceAll('_', ' '),
+      show: one =>
+        one.tariff_status.commodity_import === 'CONNECTED'
+          ? html`<span class="tag good">connected</span>`
+          : html`<span class="tag warn">${one.tariff_status.commodity_import.toLowerCase().replaceAll('_', ' ')}</span>`,
+    },
+    { key: 'currency_code', name: 'Currency', text: one => one.currency_code },
+    { key: 'timezone', name: 'Time zone', text: one => one.timezone },
+    createdColumn,
+  ],
+  filters: [
+    ['reference_id', 'Reference'],
+    ['customer_id', 'Customer ID'],
+  ],
+  nameOf: locationName,
+  factsOf: one => [
+    ['Customer', link('/customers', one.customer_id)],
+    ['Address', addressFact(one)],
+    ['Time zone', one.timezone],
+    ['Currency', one.currency_code],
+    ['Calendar', link('/calendars', one.calendar_id)],
+    createdFact(one),
+    ...metadataFact(one.metadata),
+  ],
+  sections: locationSections,
+  example: {
+    method: 'POST',
+    path: '/locations',
+    body: { reference_id: 'home-17', timezone: 'Europe/Berlin', currency_code: 'EUR' },
+  },
+  members: [
+    reference,
+    { name: 'customer_id', label: 'Customer ID' },
+    { name: 'timezone', label: 'Time zone', hint: 'Such as Europe/Berlin. It follows from an address.' },
+    { name: 'currency_code', label: 'Currency', hint: 'Such as EUR. It follows from an address.' },
+    {
+      name: 'postal_address',
+      label: 'Address',
+      hint: 'JSON object with address_line1, city, post_code and country_code. Leave empty for none.',
+      type: 'json',
+    },
+    metadata,
+  ],
+  editable: one => ({
+    reference_id: one.reference_id,
+    customer_id: one.customer_id,
+    timezone: one.timezone,
+    currency_code: one.currency_code,
+    postal_address: one.postal_address,
+    metadata: metadataValue(one.metadata),
+  }),
+  deletions: [
+    deletionOf(
+      'The tariffs of the location end now. Its records stay for the costs of the account. New records are refused within 60 s.',
+    ),
+  ],
+}
+
+const deviceName = ({ reference_id }: DeviceWire): string => reference_id
+
+export const deviceKind: ObjectKind<DeviceWire> = {
+  path: '/devices',
+  name: 'device',
+  title: 'Devices',
+  lead: 'Chargers, batteries and meters. Each record of a device names its location.',
+  columns: [
+    nameColumn('/devices', 'Device', deviceName),
+    {
+      key: 'last_seen',
+      name: 'Last record received',
+      text: one => one.last_seen ?? '',
+      show: one =>
+        one.last_seen === null ? html`<span class="none">no records</span>` : instant(one.last_seen, 'UTC', 'minute'),
+    },
+    idColumn,
+    createdColumn,
+  ],
+  filters: [
+    ['reference_id', 'Reference'],
+    ['location_id', 'Location ID'],
+  ],
+  nameOf: deviceName,
+  factsOf: one => [
+    ['Last record received', one.last_seen === null ? '–' : instant(one.last_seen)],
+    createdFact(one),
+    ...metadataFact(one.metadata),
+  ],
+  example: { method: 'POST', path: '/devices', body: { reference_id: 'charger-4711' } },
+  members: [{ ...reference, isRequired: true }, metadata],
+  editable: one => ({ reference_id: one.reference_id, metadata: metadataValue(one.metadata) }),
+  deletions: [
+    deletionOf('The records of the device stay for the costs of the account. New records are refused within 60 s.'),
+  ],
+}
+
+const customerName = ({ reference_id, id }: CustomerWire): string => reference_id ?? id
+
+export const customerKind: ObjectKind<CustomerWire> = {
+  path: '/customers',
+  name: 'customer',
+  title: 'Customers',
+  lead: 'Owners of locations. Costs of a customer are those of all its locations.',
+  columns: [
+    nameColumn('/customers', 'Customer', customerName),
+    { key: 'locations', name: 'Locations', isNumber: true, text: one => String(one.locations.length) },
+    idColumn,
+    createdColumn,
+  ],
+  filters: [['reference_id', 'Reference']],
+  nameOf: customerName,
+  factsOf: one => [
+    ['Locations', html`<a href="/console/locations?customer_id=${one.id}">${one.locations.length}</a>`],
+    createdFact(one),
+    ...metadataFact(one.metadata),
+  ],
+  example: { method: 'POST', path: '/customers', body: { reference_id: 'tenant-12' } },
+  members: [reference, metadata],
+  editable: one => ({ reference_id: one.reference_id, metadata: metadataValue(one.metadata) }),
+  deletions: [
+    deletionOf(
+      'The locations of the customer are deleted too, and their tariffs end now. Records stay for the costs of the account.',
+    ),
+  ],
+}
