@@ -44,8 +44,12 @@ const causeOf = (error: unknown): string => {
 const retryAfterMsOf = (header: string | null): number | null =>
   header === null || !/^\d+$/.test(header) ? null : Number(header) * 1000
 
-/** Create a client that sends the given headers with every call. */
-export const serviceClient = (baseUrl: string, headers: Readonly<Record<string, string>>): ServiceClient => {
+/** Create a client that sends the given headers with every call. `parse` reads the JSON of an answer. */
+export const serviceClient = (
+  baseUrl: string,
+  headers: Readonly<Record<string, string>>,
+  parse: (text: string) => unknown = JSON.parse,
+): ServiceClient => {
   const call: ServiceClient['call'] = async <T>(
     method: string,
     path: string,
@@ -68,7 +72,7 @@ export const serviceClient = (baseUrl: string, headers: Readonly<Record<string, 
       const retryAfterMs = retryAfterMsOf(response.headers.get('Retry-After'))
       return {
         status: response.status,
-        body: isJson && responseText !== '' ? (JSON.parse(responseText) as T) : null,
+        body: isJson && responseText !== '' ? (parse(responseText) as T) : null,
         retryAfterMs,
       }
     } catch (error) {

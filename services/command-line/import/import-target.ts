@@ -36,13 +36,13 @@ const readKeyFile = (file: string): string => {
 }
 
 /**
- * Read the target of a command for files, and check the key with the service.
+ * Read the target of a command for files, and check the key with the service. `parse` reads the JSON of answers.
  * Throws `UsageError` for a key of the other mode, `CommandError` without key or address, and `CallError`.
  */
-export const openTarget = async ({
-  options,
-  variables,
-}: Pick<CommandInput, 'options' | 'variables'>): Promise<ImportTarget> => {
+export const openTarget = async (
+  { options, variables }: Pick<CommandInput, 'options' | 'variables'>,
+  parse?: (text: string) => unknown,
+): Promise<ImportTarget> => {
   const { dataFolder } = readConfig(variables)
   const sandbox = readSandbox(dataFolder)
   const liveMode = options['live'] !== undefined
@@ -61,10 +61,8 @@ export const openTarget = async ({
     )
   }
   const baseUrl = readBaseUrl(address)
-  const client = serviceClient(baseUrl, {
-    Authorization: `Bearer ${key}`,
-    'Api-Version': apiVersionDates.current,
-  })
+  const headers = { Authorization: `Bearer ${key}`, 'Api-Version': apiVersionDates.current }
+  const client = serviceClient(baseUrl, headers, parse)
   const { account_id: accountId } = await client.ask<{ readonly account_id: string }>('GET', '/account')
   return { client, baseUrl, accountId, liveMode, dataFolder }
 }

@@ -134,3 +134,13 @@ export const hasNumber = (value: SourceValue): boolean => {
   if (isSourceList(value)) return value.some(hasNumber)
   return isSourceObject(value) && Object.values(value).some(hasNumber)
 }
+
+/** Write a value as JSON. Numbers are written as their texts. */
+export const writeSource = (value: SourceValue): string => {
+  const number = numberTextOf(value)
+  if (number !== null) return number
+  if (isSourceList(value)) return `[${value.map(writeSource).join(',')}]`
+  if (!isSourceObject(value)) return JSON.stringify(value)
+  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}:${writeSource(member)}`)
+  return `{${members.join(',')}}`
+}

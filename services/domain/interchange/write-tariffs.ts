@@ -7,14 +7,7 @@ import { type Rate, withSurcharges } from '../tariff/rate.ts'
 import { specialDaysOf } from '../tariff/special-days.ts'
 import type { ScheduleEntry, Tariff } from '../tariff/tariff.ts'
 import { schedulesOf } from '../tariff/tariff-version.ts'
-import {
-  isSourceList,
-  isSourceObject,
-  numberTextOf,
-  type SourceObject,
-  type SourceValue,
-  sourceNumber,
-} from './source-value.ts'
+import { type SourceObject, type SourceValue, sourceNumber, writeSource } from './source-value.ts'
 
 /** Tariff to write in a format of others. */
 export type WrittenTariff = {
@@ -149,11 +142,11 @@ const urdbItem = (written: WrittenTariff, period: Period): Result<SourceObject> 
 
 /**
  * Write a tariff as rates of the Utility Rate Database, one for each of its price versions.
- * Law: the import of the text makes tariffs with the same prices and times.
+ * Law: the import of a file with the rates makes tariffs with the same prices and times.
  * Refuses `schedule_invalid` for prices that the format cannot say exactly.
  * Source: docs/rules/interchange-tariffs.md #tariffs-out.
  */
-export const writeUrdb = (written: WrittenTariff): Result<string> => {
+const toUrdb = (written: WrittenTariff): Result<readonly SourceObject[]> => {
   const refusal = refuseCommon(written)
   if (refusal !== null) return refusal
   if (written.currencyCode !== 'USD') return refuseTariff(written, 'is not in USD')
@@ -163,7 +156,7 @@ export const writeUrdb = (written: WrittenTariff): Result<string> => {
     if (!item.ok) return item
     items.push(item.value)
   }
-  return accepted(jsonText({ items }))
+  return accepted(items)
 }
 
 const ocpiDays = ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY', 'SUNDAY']
@@ -196,11 +189,11 @@ const elementsOf = (schedule: readonly ScheduleEntry[]): readonly SourceObject[]
 
 /**
  * Write a tariff as tariffs of OCPI 2.2.1, one for each of its price versions. Prices keep all decimals.
- * Law: the import of the text makes tariffs with the same prices and times.
+ * Law: the import of a file with the tariffs makes tariffs with the same prices and times.
  * Refuses `schedule_invalid` for prices that the format cannot say exactly.
  * Source: docs/rules/interchange-tariffs.md #tariffs-out.
  */
-export const writeOcpi = (written: WrittenTariff): Result<string> => {
+const toOcpi = (written: WrittenTariff): Result<readonly SourceObject[]> => {
   const refusal = refuseCommon(written)
   if (refusal !== null) return refusal
   const { tariff, currencyCode, name } = written
@@ -218,15 +211,17 @@ export const writeOcpi = (written: WrittenTariff): Result<string> => {
     ...(period.end === null ? {} : { end_date_time: writeInstant(period.end) }),
     elements: elementsOf(period.schedule),
   }))
-  return accepted(jsonText(tariffs))
+  return accepted(tariffs)
 }
 
-/** Write a value as JSON. Numbers are written as their texts. */
-const jsonText = (value: SourceValue): string => {
-  const number = numberTextOf(value)
-  if (number !== null) return number
-  if (isSourceList(value)) return `[${value.map(jsonText).join(',')}]`
-  if (!isSourceObject(value)) return JSON.stringify(value)
-  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}:${jsonText(member)}`)
-  return `{${members.join(',')}}`
-}
+/** Formats of others in which tariffs can be written. */
+export const writtenTariffFormats = ['urdb', 'ocpi'] as const
+export type WrittenTariffFormat = (typeof writtenTariffFormats)[number]
+
+/** Write the objects of a tariff in a format. Refuses what `toUrdb` and `toOcpi` refuse. */
+export const toFormat = (format: WrittenTariffFormat, written: WrittenTariff): Result<readonly SourceObject[]> =>
+  format === 'urdb' ? toUrdb(written) : toOcpi(written)
+
+/** Write a file with the objects of any number of tariffs. */
+export const writeTariffFile = (format: WrittenTariffFormat, objects: readonly SourceObject[]): string =>
+  writeSource(format === 'urdb' ? { items: objects } : objects)

@@ -3,7 +3,7 @@ import { type DayRange, paidDays } from '../charge/charge-days.ts'
 import { createTimeInWindows } from '../charge/charge-window.ts'
 import { localDayNumber } from '../civil-time.ts'
 import { dayMs, type Interval, minuteMs } from '../interval.ts'
-import { divideHalfEven } from '../quantity.ts'
+import { divideHalfEven, type Money } from '../quantity.ts'
 import { energyBetween, type MeteredEnergy, type MeteredSession } from './metered-energy.ts'
 import { type DraftLine, type LineContext, termsOfCharge } from './statement-line.ts'
 
@@ -84,6 +84,20 @@ const addSession = (sum: BilledSessions, charge: SessionCharge, timeMs: number):
   const maxAmount = charge.maxAmount === null ? null : charge.maxAmount * BigInt(minuteMs)
   sum.quantity += quantity
   sum.amount += maxAmount !== null && amount > maxAmount ? maxAmount : amount
+}
+
+/**
+ * Return the amount of one session, rounded half to even. The charge must be paid on the local day of the session's end.
+ * `timeIn` returns the time of an interval that is in the windows of the charge, in ms.
+ */
+export const sessionAmount = (
+  charge: SessionCharge,
+  session: MeteredSession,
+  timeIn: (interval: Interval) => number,
+): Money => {
+  const sum = { quantity: 0, amount: 0n }
+  addSession(sum, charge, billedTime(charge, session, timeIn))
+  return divideHalfEven(sum.amount, BigInt(minuteMs))
 }
 
 /**

@@ -79,7 +79,7 @@ const recordsOf = (locationId: string, shapes: readonly Shape[]): readonly objec
   shapes.flatMap(({ start, hours, base, step, modulo, direction }) =>
     Array.from({ length: hours }, (_, hour) => ({
       ...{ location_id: locationId, units: 'WH', value: base + ((hour * step) % modulo) },
-      ...(direction === 'EXPORT' ? { direction: 'OUTBOUND' } : {}),
+      ...(direction === 'EXPORT' ? { energy_flow_direction: 'OUTBOUND' } : {}),
       tariff_direction: direction,
       start_time: new Date(Date.parse(start) + hour * 3_600_000).toISOString(),
       end_time: new Date(Date.parse(start) + (hour + 1) * 3_600_000).toISOString(),

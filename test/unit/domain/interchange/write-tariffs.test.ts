@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readTariffTerms, type TariffTermsInput } from '../../../../services/contract/tariffs/read-tariff-terms.ts'
-import { type WrittenTariff, writeOcpi, writeUrdb } from '../../../../services/domain/interchange/write-tariffs.ts'
+import { toFormat, type WrittenTariff, writeTariffFile } from '../../../../services/domain/interchange/write-tariffs.ts'
 import { scheduleText } from '../../../../services/domain/tariff/compiled-schedule.ts'
 import type { Tariff } from '../../../../services/domain/tariff/tariff.ts'
 import { timeZone } from '../../../../services/platform/time-zone.ts'
@@ -44,13 +44,13 @@ const week = [
   block(['Weekend'], ['00:00:00', '00:00:00', { fixed: 0.2 }]),
 ]
 const reread = (format: 'urdb' | 'ocpi', written: WrittenTariff) => {
-  const text = (format === 'urdb' ? writeUrdb : writeOcpi)(written)
-  if (!text.ok) throw new Error(text.refusal.message)
-  return readFile(format, text.value, { zone }).tariffs
+  const objects = toFormat(format, written)
+  if (!objects.ok) throw new Error(objects.refusal.message)
+  return readFile(format, writeTariffFile(format, objects.value), { zone }).tariffs
 }
 const refusalOf = (format: 'urdb' | 'ocpi', written: WrittenTariff): string => {
-  const text = (format === 'urdb' ? writeUrdb : writeOcpi)(written)
-  return text.ok ? 'written' : text.refusal.message
+  const objects = toFormat(format, written)
+  return objects.ok ? 'written' : objects.refusal.message
 }
 
 describe.each(['urdb', 'ocpi'] as const)('a tariff written as %s', format => {

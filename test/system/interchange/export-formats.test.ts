@@ -1,0 +1,151 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { exportInFormat } from '../../../services/command-line/export/export-in-format.ts'
+import { cdrFrame } from '../../support/interchange/cdr-frame.ts'
+import { runImport } from '../../support/interchange/run-import.ts'
+import { makeTestFolder } from '../../support/stores/postgres.ts'
+import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
+
+const system = useSharedSystem()
+const span = { from: '2026-03-02T00:00:00Z', to: '2026-03-03T00:00:00Z' }
+const folder = makeTestFolder()
+const frameFile = join(folder, 'frame.json')
+writeFileSync(frameFile, JSON.stringify(cdrFrame))
+
+const exportFile = async (kind: 'costs' | 'tariffs', format: string, options: Record<string, string>) => {
+  const file = join(makeTestFolder(), 'out')
+  const { base_url: baseUrl, test_key: key } = system.sandbox()
+  const { exitCode, json } = await exportInFormat(kind, {
+    options: { out: file, format, 'base-url': baseUrl, ...options },
+    variables: { WATTLEDGER_API_KEY: key, WATTLEDGER_DATA_DIR: folder },
+    at: Date.parse('2026-04-01T00:00:00Z'),
+  })
+  return { exitCode, report: json as never as Report, file, text: readFileSync(file, 'utf8') }
+}
+
+type Report = {
+  readonly rows: number
+  readonly sums: { readonly energy_wh: string; readonly cost: Readonly<Record<string, string>> }
+  readonly not_written: readonly { readonly id: string; readonly reason: string }[]
+}
+
+const at = (clock: string): string => `2026-03-02T${clock}:00Z`
+
+describe('costs as Green Button', () => {
+  it('are imported again with the same energies and costs', async () => {
+    const client = await system.login()
+    const home = { timezone: 'America/Denver', currency_code: 'USD' }
+    const location = await makeHome(client, { import: 0.2345, export: 0.05 }, home)
+    const device = await makeOne(client, '/devices', { reference_id: 'panel' })
+    const sold = { energy_flow_direction: 'OUTBOUND', tariff_direction: 'EXPORT', device_id: device }
+    const receipt = await client.submit([
+      bought(location, 1.25, at('00:00'), at('01:00')),
+      bought(location, 0.0004, at('01:00'), at('01:15'), { confidence: 0.9 }),
+      bought(location, 2, at('02:00'), at('03:00'), sold),
+      bought(location, 0.3, at('04:00'), at('04:00')),
+    ])
+    expect(receipt).toMatchObject({ failed_records: [] })
+    const { exitCode, report, file, text } = await exportFile('costs', 'green-button', { location, ...span })
+    expect(exitCode).toBe(3)
+    expect(report).toMatchObject({ rows: 3, not_written: [{ reason: 'zero_duration' }] })
+    // 1.25 kWh × 0.2345 = 0.293125 USD are 29312.5, half to even 29312.
+    expect(text).toContain('<cost>29312</cost>')
+    const copy = await makeHome(client, { import: 0.2345, export: 0.05 }, home)
+    const imported = await runImport(system.sandbox(), 'readings', [file, '--location', copy])
+    expect(imported.report).toMatchObject({ format: 'green-button', accepted: 3, refused: [], not_imported: [] })
+    const again = await exportFile('costs', 'green-button', { location: copy, ...span })
+    expect(again.exitCode).toBe(0)
+    expect(again.report.sums).toEqual(report.sums)
+  })
+})
+
+describe('costs as charge detail records', () => {
+  const openSession = async (reference: string) => {
+    const client = await system.login()
+    const location = await makeOne(client, '/locations', { timezone: 'Europe/Amsterdam', currency_code: 'EUR' })
+    const hours = [
+      { valid_from: '07:00:00', valid_to: '21:00:00', rate: [{ fixed: 0.33333 }] },
+      { valid_from: '21:00:00', valid_to: '07:00:00', rate: [{ fixed: 0.2 }] },
+    ]
+    const schedule = [{ days_and_hours: [{ hours }] }]
+    await makeOne(client, '/tariffs', { location_id: location, direction: 'IMPORT', type: 'COMMODITY', schedule })
+    const fee = { location_id: location, kind: 'SESSION', name: 'Start', price: 0.5, per: 'SESSION' }
+    await makeOne(client, '/charges', fee)
+    await makeOne(client, '/charges', { ...fee, name: 'Parking', price: 0.1, per: 'MINUTE', while: 'IDLE' })
+    await makeOne(client, '/charges', { location_id: location, kind: 'PERCENTAGE', name: 'BTW', rate: 0.21 })
+    const session = { session_reference_id: reference }
+    await client.submit([
+      bought(location, 10, at('19:30'), at('20:30'), session),
+      bought(location, 0, at('20:30'), at('20:45'), session),
+      bought(location, 1, at('21:00'), at('22:00')),
+    ])
+    return location
+  }
+
+  it.each(['2.2.1', '2.3.0'])('of OCPI %s have the pieces and charges of the session', async version => {
+    const location = await openSession(`session-${version}`)
+    const options = { location, frame: frameFile, ...span }
+    const { exitCode, report, text } = await exportFile('costs', `ocpi-cdr-${version}`, options)
+    expect(exitCode).toBe(3)
+    expect(report).toMatchObject({ rows: 1, not_written: [{ reason: 'no_session' }] })
+    const [cdr] = JSON.parse(text)
+    // 21:00 in Amsterdam is 20:00 UTC: 5 kWh × 0.33333 + 5 kWh × 0.2 = 2.66665, and 15 minutes × 0.10 = 1.50 parking.
+    expect(cdr).toMatchObject({ id: `session-${version}`, total_energy: 10, total_time: 1.25, currency: 'EUR' })
+    expect(cdr.charging_periods.map((one: { start_date_time: string }) => one.start_date_time)).toEqual([
+      at('19:30'),
+      at('20:00'),
+      at('20:30'),
+    ])
+    const [net, tax] =
+      version === '2.2.1'
+        ? [cdr.total_cost.excl_vat, cdr.total_cost.incl_vat - cdr.total_cost.excl_vat]
+        : [cdr.total_cost.before_taxes, cdr.total_cost.taxes[0].amount]
+    // 4.66665 is rounded to 4.6667, its tax 0.9799965 to 0.98.
+    expect(net).toBe(4.6667)
+    expect(tax).toBeCloseTo(0.98, 9)
+    expect(report.sums).toMatchObject({ energy_wh: '10000', cost: { EUR: '2.66665' } })
+  })
+
+  it('name the missing members of the frame', async () => {
+    const file = join(folder, 'empty.json')
+    writeFileSync(file, '{"party":{}}')
+    const run = exportFile('costs', 'ocpi-cdr-2.2.1', { location: 'x', frame: file, ...span })
+    await expect(run).rejects.toThrow(/\/party\/country_code is missing.*\/token\/uid is missing/)
+  })
+
+  it('of one session need no location', async () => {
+    await openSession('session-alone')
+    const { exitCode, report } = await exportFile('costs', 'ocpi-cdr-2.2.1', {
+      ...{ session: 'session-alone', frame: frameFile },
+      ...span,
+    })
+    expect([exitCode, report.rows]).toEqual([0, 1])
+  })
+})
+
+describe('tariffs', () => {
+  it.each(['urdb', 'ocpi'])('as %s are imported again with the same prices', async format => {
+    const client = await system.login()
+    const home = { timezone: 'America/Denver', currency_code: 'USD' }
+    const location = await makeHome(client, { import: 0.123456789, export: 0.05 }, home)
+    const { exitCode, report, file } = await exportFile('tariffs', format, { location })
+    expect(exitCode).toBe(3)
+    expect(report).toMatchObject({ rows: 1, not_written: [{ reason: 'not_expressible' }] })
+    const copy = await makeOne(client, '/locations', home)
+    const imported = await runImport(system.sandbox(), 'tariffs', [file, '--location', copy])
+    expect(imported.report).toMatchObject({ format, created: 1, not_imported: [] })
+    const [tariff] = imported.report.imported
+    const stored = (await client.ask('GET', `/tariffs/${tariff?.id}`)) as Record<string, unknown>
+    expect(stored['schedule']).toMatchObject(priceSchedule(0.123456789))
+  })
+})
+
+describe('a failed export', () => {
+  it('leaves no file', async () => {
+    const run = exportFile('costs', 'green-button', { location: 'unknown', ...span })
+    await expect(run).rejects.toThrow('location_not_found')
+    expect(existsSync(join(folder, 'out.part'))).toBe(false)
+  })
+})
