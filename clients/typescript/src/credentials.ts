@@ -14,7 +14,7 @@ export type Login = { readonly bearer_token: string; readonly expires_in: number
 /** Source of the header `Authorization`. */
 export type Authorization = {
   readonly header: () => Promise<string>
-  /** Forget the token that the service refused as expired. Returns false if there is no newer one to get. */
+  /** Forget a header that the service refused as expired. Returns false if it cannot be renewed. */
   readonly renew: (refused: string) => boolean
 }
 
@@ -33,32 +33,28 @@ const usableShare = 0.9
 /** Create the header of a key: the key itself, or a token that `login` gets and that is renewed before its end. */
 export const createAuthorization = ({ apiKey, accountId }: Credentials, login: () => Promise<Login>): Authorization => {
   if (accountId === undefined) return { header: async () => `Bearer ${apiKey}`, renew: () => false }
-  let current: { readonly header: Promise<string>; until: number } | null = null
+  let current: { readonly token: Promise<string>; text: string | null; until: number } | null = null
   const start = (): Promise<string> => {
     const answer = login()
-    const next = {
-      header: answer.then(({ bearer_token: token }) => `Bearer ${token}`),
-      until: Number.POSITIVE_INFINITY,
-    }
+    const token = answer.then(({ bearer_token: text }) => `Bearer ${text}`)
+    const next = { token, text: null as string | null, until: Number.POSITIVE_INFINITY }
     current = next
     answer.then(
-      ({ expires_in: seconds }) => {
+      ({ bearer_token: text, expires_in: seconds }) => {
+        next.text = `Bearer ${text}`
         next.until = performance.now() + seconds * 1000 * usableShare
       },
       () => {
         if (current === next) current = null
       },
     )
-    return next.header
+    return token
   }
-  let last = ''
   return {
-    header: async () => {
-      last = await (current !== null && performance.now() < current.until ? current.header : start())
-      return last
-    },
+    header: () => (current !== null && performance.now() < current.until ? current.token : start()),
     renew: refused => {
-      if (refused === last) current = null
+      // Another request can have renewed the token already.
+      if (current?.text === refused) current = null
       return true
     },
   }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll } from 'vitest'
+import type { Sandbox } from '../../../services/platform/access/sandbox-file.ts'
 import { type DocumentedOperation, operationsOf, readDocument } from '../openapi/openapi.ts'
 import { doneBatch, startBatch } from '../statements/statement-batch.ts'
 import { type ApiVersion, type Client, login } from '../system/client.ts'
@@ -103,8 +104,10 @@ const simulationIds = async (client: Client, location: string): Promise<Ids> => 
   return { sim: id }
 }
 
-/** Import a completed Connect session and return its id. */
-const sessionIds = async (earlier: Client): Promise<Ids> => {
+/** Import a completed Connect session. The client uses the earlier API version. */
+export const importSession = async (
+  earlier: Client,
+): Promise<{ readonly session_id: string; readonly connect_token: string }> => {
   const tariff = {
     type: 'FIXED',
     name: 'Imported',
@@ -113,10 +116,7 @@ const sessionIds = async (earlier: Client): Promise<Ids> => {
   }
   const postal_address = { address_line1: 'Unter den Linden 1', city: 'Berlin', post_code: '10117', country_code: 'DE' }
   const body = { session: { direction: 'IMPORT', type: 'COMMODITY' }, postal_address, tariff }
-  const { session_id: fps } = (await earlier.ask('POST', '/connect/tariff/batch', body)) as {
-    readonly session_id: string
-  }
-  return { fps }
+  return earlier.ask('POST', '/connect/tariff/batch', body)
 }
 
 let spares = 0
@@ -177,35 +177,40 @@ export const assertDefined = <T>(value: T | undefined): T => {
   return value
 }
 
+/** Create one object of each kind, and return the ids. */
+export const createIds = async (account: Sandbox, mode: 'test' | 'live', session: string): Promise<Ids> => {
+  const caller = await login(account, mode)
+  const fixture = await createObjectFixture(caller, session)
+  return {
+    ...idsOf(fixture, account.account_id),
+    ...(await scheduleIds(caller, fixture)),
+    ...(await statementIds(caller, fixture.location)),
+    ...(await batchIds(caller, fixture.location)),
+    ...(await simulationIds(caller, fixture.location)),
+    ...(await webhookIds(caller)),
+    fps: (await importSession(await login(account, mode, 'earlier'))).session_id,
+  }
+}
+
+/** Settings of a system that accepts the webhook endpoints of the fixtures. */
+export const loopbackWebhooks = { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' }
+
 /** Start a system with objects of two accounts and both modes before the tests of a file. Stop it after the tests. */
 export const useIsolationFixtures = (): void => {
   const folder = dataFolder()
   let system: RunningSystem | undefined
   let records: Awaited<ReturnType<typeof openRecords>> | undefined
   beforeAll(async () => {
-    system = await startPrepared(folder, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
+    system = await startPrepared(folder, loopbackWebhooks)
     const { sandbox } = system
     records = await openRecords(folder)
     const otherAccountSandbox = await createOtherAccount(records, folder, sandbox)
     const client = await login(sandbox, 'test')
     callers.current = client
     callers.earlier = await login(sandbox, 'test', 'earlier')
-    const fixtureOf = async (account: typeof sandbox, mode: 'test' | 'live', session: string) => {
-      const caller = await login(account, mode)
-      const fixture = await createObjectFixture(caller, session)
-      return {
-        ...idsOf(fixture, account.account_id),
-        ...(await scheduleIds(caller, fixture)),
-        ...(await statementIds(caller, fixture.location)),
-        ...(await batchIds(caller, fixture.location)),
-        ...(await simulationIds(caller, fixture.location)),
-        ...(await webhookIds(caller)),
-        ...(await sessionIds(await login(account, mode, 'earlier'))),
-      }
-    }
-    const own = await fixtureOf(sandbox, 'test', 'session-own')
-    const otherAccount = await fixtureOf(otherAccountSandbox, 'test', 'session-stranger')
-    const { acc: _, ...otherMode } = await fixtureOf(sandbox, 'live', 'session-live')
+    const own = await createIds(sandbox, 'test', 'session-own')
+    const otherAccount = await createIds(otherAccountSandbox, 'test', 'session-stranger')
+    const { acc: _, ...otherMode } = await createIds(sandbox, 'live', 'session-live')
     const unknown = Object.fromEntries(Object.keys(own).map(prefix => [prefix, `${prefix}_0198c0ffee00112233445566`]))
     fixtures = {
       own,

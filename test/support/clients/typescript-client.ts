@@ -1,0 +1,72 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ApiVersion } from '../system/client.ts'
+import { onceInRun } from './once-in-run.ts'
+
+const folder = join(import.meta.dirname, '../../../clients/typescript')
+
+const run = (program: string, args: readonly string[]): void => {
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${program} ${args.join(' ')} ended with code ${status}:\n${stdout}${stderr}`)
+}
+
+/** Version of the lock file whose packages are installed. npm writes this file after an installation. */
+const isInstalled = (): boolean => {
+  const installed = join(folder, 'node_modules/.package-lock.json')
+  if (!existsSync(installed)) return false
+  const packagesOf = (path: string): string => {
+    const { packages } = JSON.parse(readFileSync(path, 'utf8')) as { packages: Record<string, { version?: string }> }
+    return Object.entries(packages)
+      .flatMap(([name, { version }]) => (name === '' ? [] : [`${name} ${version}`]))
+      .join()
+  }
+  return packagesOf(installed) === packagesOf(join(folder, 'package-lock.json'))
+}
+
+/** Install the packages of the TypeScript client if they are missing, and build the client: once in a test run. */
+export const buildTypescriptClient = (): Promise<void> =>
+  onceInRun('typescript-client', () => {
+    if (!isInstalled()) run('npm', ['ci'])
+    run(process.execPath, ['build.mjs'])
+  })
+
+/** Load the built client of an API version. */
+export const loadClient = async (apiVersion: ApiVersion): Promise<ClientModule> =>
+  await import(join(folder, 'dist', apiVersion === 'current' ? 'index.js' : 'earlier.js'))
+
+type Batch = { readonly id: string; readonly records_processed: number }
+
+type StoredRecord = {
+  readonly data: { readonly record_reference_id: string }
+  readonly energy_submitted: Decimal
+}
+
+type Decimal = { readonly text: string }
+
+/** Client without the types of its methods: the program chooses the method by the name of an operation. */
+export type AnyClient = {
+  readonly [name: string]: (input: object) => Promise<{ readonly page?: () => Promise<unknown> }>
+} & {
+  readonly download: (name: string, accept: string, input: object) => Promise<ReadableStream>
+  readonly submitRecords: (records: readonly object[]) => AsyncIterable<Batch>
+  readonly waitForBatch: (id: string) => Promise<Batch>
+  readonly customerList: (input: object) => AsyncIterable<{ readonly id: string }>
+  readonly meterRecordList: (input: object) => AsyncIterable<StoredRecord>
+}
+
+type ErrorClass = new (...words: never[]) => Error
+
+/** Exports of the built client. */
+export type ClientModule = {
+  readonly createClient: (options: object) => AnyClient
+  readonly decimal: (value: string | number) => Decimal
+  readonly toUnits: (value: Decimal, digits: number) => bigint
+  readonly fromUnits: (units: bigint, digits: number) => Decimal
+  readonly parseExact: (text: string, integers: ReadonlySet<string>) => unknown
+  readonly writeExact: (value: unknown) => string
+  readonly verifyWebhook: (delivery: object) => unknown
+  readonly ApiError: ErrorClass
+  readonly ConnectionError: ErrorClass
+  readonly WebhookVerificationError: ErrorClass
+}
