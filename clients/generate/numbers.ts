@@ -17,7 +17,7 @@ const visitNumbers = (value: unknown, name: string, visit: Visit): void => {
 }
 
 /**
- * List the members that are integers wherever the document uses their name. All other numbers are decimals.
+ * List the members that are integers in all schemas that use their name. All other numbers are decimals.
  * A reader of JSON then needs only the name of a member to choose its type.
  */
 export const integerNames = ({ components, paths }: Document): readonly string[] => {
@@ -41,8 +41,8 @@ export const withDecimals = (document: Document, write: (isNullable: boolean) =>
     if (!isObject(value)) return value
     const types = typesOf(value)
     const isDecimal = types.includes('number') || (types.includes('integer') && !integers.has(name) && name !== '')
-    const kept = Object.entries(value).filter(([keyword]) => !isDecimal || !decimalKeywords.has(keyword))
-    const own = kept.map(([keyword, inner]): readonly [string, unknown] => {
+    const others = Object.entries(value).filter(([keyword]) => !isDecimal || !decimalKeywords.has(keyword))
+    const own = others.map(([keyword, inner]): readonly [string, unknown] => {
       if (keyword === 'example' || keyword === 'examples') return [keyword, inner]
       if (keyword !== 'properties' || !isObject(inner)) return [keyword, replace(inner, name)]
       return [keyword, Object.fromEntries(Object.entries(inner).map(([member, one]) => [member, replace(one, member)]))]

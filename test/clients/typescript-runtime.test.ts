@@ -22,7 +22,7 @@ describe('a decimal', () => {
     expect(() => built.decimal(text)).toThrow(RangeError)
   })
 
-  it('is never made of a binary fraction, and never becomes one', () => {
+  it('refuses binary fractions, and has no value as a number', () => {
     expect(() => built.decimal(0.1)).toThrow(/decimal\('0.1'\)/)
     expect(() => built.writeExact({ value: 0.1 })).toThrow(/"value" is the binary fraction 0.1/)
     const value = built.decimal('0.1') as unknown as number

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { generateDecimalRecords } from '../support/clients/decimal-records.ts'
 import { type ExampleCall, exampleCalls } from '../support/clients/example-calls.ts'
@@ -6,6 +7,7 @@ import {
   buildTypescriptClient,
   type ClientModule,
   loadClient,
+  runInClient,
 } from '../support/clients/typescript-client.ts'
 import { loopbackWebhooks } from '../support/registry/isolation-fixture.ts'
 import { createLocation } from '../support/registry/object-fixture.ts'
@@ -59,6 +61,14 @@ describe('the TypeScript client', () => {
     }
     expect(faults).toEqual([])
     expect(calls.length).toBeGreaterThan(50)
+  })
+
+  it('has types that accept decimals only, and an example in its README that prints the cost', async () => {
+    runInClient(['node_modules/typescript/bin/tsc', '-p', 'examples'])
+    const example = readFileSync('clients/typescript/examples/first-cost.ts', 'utf8')
+    expect(readFileSync('clients/typescript/README.md', 'utf8')).toContain(example)
+    const printed = runInClient(['examples/first-cost.ts'], { URL: sandbox().base_url, KEY: sandbox().test_key })
+    expect(printed).toBe('1.961\n')
   })
 
   it('uploads 10,000 random decimals in chunks, and reads the same texts from a list', async () => {

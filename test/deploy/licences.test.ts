@@ -1,7 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 
-type Entry = { readonly license?: string; readonly dev?: boolean }
+type Entry = { readonly name?: string; readonly license?: string; readonly dev?: boolean }
+
+/** Packages that build a client. They are never installed with the product. */
+const clientLock: { readonly packages: Readonly<Record<string, Entry>> } = JSON.parse(
+  readFileSync('clients/typescript/package-lock.json', 'utf8'),
+)
 
 const lock: { readonly packages: Readonly<Record<string, Entry>> } = JSON.parse(
   readFileSync('package-lock.json', 'utf8'),
@@ -13,6 +18,7 @@ const permissive = new Set(['Apache-2.0', 'MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-C
 /** Packages with another licence or without one in the lock file, with the reason why they are accepted. */
 const accepted: readonly (readonly [name: RegExp, licence: string | undefined, reason: string])[] = [
   [/^argparse$/, 'PSF-2.0', 'the permissive licence of Python; date-holidays reads its data with it'],
+  [/^argparse$/, 'Python-2.0', 'an older version of argparse, with which a generator of a client reads YAML'],
   [/^date-holidays$/, '(ISC AND CC-BY-3.0)', 'code under ISC; NOTICE names the data'],
   [/^@chdb\/lib-/, undefined, 'the engine of chdb, Apache-2.0; npm has no entry of this platform in the lock file'],
   [/^lightningcss/, 'MPL-2.0', 'tool of vitest, unchanged, used in tests only'],
@@ -34,6 +40,12 @@ describe('licences', () => {
   it('of all packages are permissive, except the named ones', () => {
     expect(Object.keys(lock.packages).length).toBeGreaterThan(200)
     expect(licenceFaults(lock.packages)).toEqual([])
+  })
+
+  it('of the packages that build the TypeScript client are permissive, and the client itself has none', () => {
+    expect(Object.keys(clientLock.packages).length).toBeGreaterThan(20)
+    expect(licenceFaults(clientLock.packages)).toEqual([])
+    expect(Object.values(clientLock.packages).filter(({ dev = false, name }) => !dev && name === undefined)).toEqual([])
   })
 
   it('have no exception without a package', () => {

@@ -6,12 +6,18 @@ import { onceInRun } from './once-in-run.ts'
 
 const folder = join(import.meta.dirname, '../../../clients/typescript')
 
-const run = (program: string, args: readonly string[]): void => {
-  const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, encoding: 'utf8' })
+const run = (program: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}): string => {
+  const env = { ...process.env, ...environment }
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, encoding: 'utf8', env })
   if (status !== 0) throw new Error(`${program} ${args.join(' ')} ended with code ${status}:\n${stdout}${stderr}`)
+  return stdout
 }
 
-/** Version of the lock file whose packages are installed. npm writes this file after an installation. */
+/** Run a program of the folder of the client, and return its output. Throws if the program fails. */
+export const runInClient = (args: readonly string[], environment?: Readonly<Record<string, string>>): string =>
+  run(process.execPath, args, environment)
+
+/** Return true if the packages of the lock file are installed. npm writes a lock file into the folder of the packages. */
 const isInstalled = (): boolean => {
   const installed = join(folder, 'node_modules/.package-lock.json')
   if (!existsSync(installed)) return false
