@@ -14,6 +14,7 @@ import { providerCommands } from './commands/provider-commands.ts'
 import { scheduleCommand } from './commands/schedule-command.ts'
 import { simulateCommand } from './commands/simulate-command.ts'
 import { topicsCommand } from './commands/topics-command.ts'
+import { userCommands } from './commands/user-commands.ts'
 
 /** Commands with the same first word. `summary` is required if the group has several commands. */
 type CommandGroup = {
@@ -57,6 +58,7 @@ export const commandSubjects: readonly { readonly subject: string; readonly grou
     groups: [
       group('account', 'Create, list, change and disable accounts.', accountCommands),
       group('keys', 'Create, list and revoke API keys.', keyCommands),
+      group('users', 'Create the first owner, list and reset users.', userCommands),
       group('audit-log', 'List and verify the log of changes.', auditLogCommands),
       single(eraseCommand),
     ],

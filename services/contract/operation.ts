@@ -9,9 +9,10 @@ import type { ReferenceFields } from './reference.ts'
 
 /**
  * Required credentials: `open` none; `login` account id and API key (Basic); `any` each valid token; `read`,
- * `metering`, `all` a token whose key has that scope. A key of scope `all` may call all operations.
+ * `metering`, `all` a token whose key has that scope; `owner` a key of scope `all` or a user with the role `owner`.
+ * A key of scope `all` may call all operations. A user with the role `support` may call all operations except `owner`.
  */
-export type Access = 'open' | 'login' | 'any' | 'read' | 'metering' | 'all'
+export type Access = 'open' | 'login' | 'any' | 'read' | 'metering' | 'all' | 'owner'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -149,12 +150,35 @@ export const sameRoute = (method: Method, path: string): Readonly<Record<ApiVers
   earlier: [{ method, path }],
 })
 
-export type ApiKeyScope = 'read' | 'metering' | 'all' | 'operator'
+/** Rights of a caller. Keys have `read`, `metering` or `all`; users have `read`, `support` or `all`. */
+export type Scope = 'read' | 'metering' | 'support' | 'all' | 'operator'
 
-/** Caller of a request: an account in one mode, with one key. */
+/** Scopes of keys and users that may call the operations of an access. */
+const scopesOf: Readonly<Record<Access, readonly Scope[]>> = {
+  open: [],
+  login: ['read', 'metering', 'all'],
+  any: ['read', 'metering', 'support', 'all'],
+  read: ['read', 'support', 'all'],
+  metering: ['metering', 'support', 'all'],
+  all: ['support', 'all'],
+  owner: ['all'],
+}
+
+/**
+ * Return whether a scope may call an operation. Pages use it to leave out the buttons that the API would refuse.
+ * Source: docs/rules/authentication.md #scopes.
+ */
+export const mayCall = ({ access }: Pick<Operation, 'access'>, scope: Scope): boolean =>
+  access === 'open' || scope === 'operator' || scopesOf[access].includes(scope)
+
+/** Scopes of API keys that may call an operation. */
+export const keyScopesOf = ({ access }: Pick<Operation, 'access'>): readonly Scope[] =>
+  scopesOf[access].filter(scope => scope !== 'support')
+
+/** Caller of a request: an account in one mode. `keyId` is the id of the key, or of the user of the console. */
 export type Caller = Tenant & {
   readonly keyId: string
-  readonly scope: ApiKeyScope
+  readonly scope: Scope
   readonly defaultApiVersion: ApiVersion
   /** Rate limit of the account in this mode. Null or absent: the limit of the installation. */
   readonly requestsPerSecond?: number | null

@@ -100,6 +100,10 @@ export const refusalCodes = [
   'too_many_elements',
   'too_many_records',
   'batch_pending',
+  // users
+  'address_taken',
+  'last_owner',
+  'too_many_users',
   // webhooks
   'too_many_webhook_endpoints',
   'webhook_url_refused',

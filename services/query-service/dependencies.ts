@@ -44,6 +44,8 @@ export type QueryServiceDependencies = {
   readonly idempotency: Pick<IdempotencyKeys, 'finishWithin'>
   /** Secret of the hashes of API keys. */
   readonly secret: Secret
+  /** Start of links to the console; empty if the address of the service is unknown. */
+  readonly publicUrl: string
   /** Default rate limit of an account, for display; null if there is none. */
   readonly requestsPerSecond: number | null
 }

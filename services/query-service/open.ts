@@ -51,6 +51,7 @@ const dependenciesOf = (shared: QueryServiceOptions, thread: WorkThread): QueryS
   validateWebhookUrl: shared.webhookClient.validateUrl,
   bearerTokens: bearerTokens(shared.secrets.secret),
   secret: shared.secrets.secret,
+  publicUrl: shared.config.publicUrl ?? '',
   requestsPerSecond: shared.config.rateLimitPerSecond,
 })
 

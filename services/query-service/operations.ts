@@ -20,6 +20,7 @@ import { deviceOperations } from './registry/devices.ts'
 import { locationOperations } from './registry/locations.ts'
 import { providerOperations } from './registry/providers.ts'
 import { tariffOperations } from './registry/tariffs.ts'
+import { userOperations } from './users/users.ts'
 
 /** Bind the operations on costs, records and receipts. */
 export const costOperations = (dependencies: CostDependencies): readonly Binding[] => [
@@ -47,4 +48,5 @@ export const queryServiceOperations = (dependencies: QueryServiceDependencies): 
   ...eventOperations(dependencies),
   ...webhookOperations(dependencies),
   ...webhookDeliveryOperations(dependencies),
+  ...userOperations(dependencies),
 ]

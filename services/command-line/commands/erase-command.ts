@@ -22,15 +22,15 @@ const attemptRetentionMs = 35 * dayMs
 const eraseAgainMs = ({ logRetentionMs }: Config): number =>
   Math.max(attemptRetentionMs, logRetentionMs, ...Object.values(topics).map(({ retentionMs }) => retentionMs)) + dayMs
 
-const idPattern = /^(cus|loc|dev|acc)_[0-9a-f]{24}$/
+const idPattern = /^(cus|loc|dev|usr|acc)_[0-9a-f]{24}$/
 
 const kindOf = (objectId: string): string => {
   const kind = idPattern.exec(objectId)?.[1]
   if (kind === undefined)
     throw new UsageError(
-      `"${objectId}" is not the id of a customer, location, device or account (cus_…, loc_…, dev_…, acc_…).`,
+      `"${objectId}" is not the id of a customer, location, device, user or account (cus_…, loc_…, dev_…, usr_…, acc_…).`,
     )
-  return { cus: 'customer', loc: 'location', dev: 'device', acc: 'account' }[kind] ?? kind
+  return { cus: 'customer', loc: 'location', dev: 'device', usr: 'user', acc: 'account' }[kind] ?? kind
 }
 
 /** Erase an object and all its data. */
@@ -40,6 +40,7 @@ export const eraseCommand: Command = {
   summary: 'Erase an object or an account permanently.',
   details: [
     'A customer is erased with its locations, a location with its tariffs and records, a device with its records.',
+    'A user of the console is erased with its sessions. The audit log keeps the id of the user only.',
     'An account is erased in one mode with all of these. Its keys and settings remain.',
     'PostgreSQL deletes the data at once. The partitions receive an erase request within seconds, and again every day',
     'until log, dead letters, events and delivery attempts have expired.',

@@ -40,7 +40,7 @@ const toJson = (key: StoredApiKey) => ({
  * It is created here only if the service would create it at its next start.
  * Throws `Failure` `secret_changed` for another secret: a key that is hashed with it would never work.
  */
-const readHashSecret = async (
+export const readHashSecret = async (
   { config, isOwnServer }: PostgresAccess,
   database: Database,
   at: number,

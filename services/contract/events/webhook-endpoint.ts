@@ -87,7 +87,7 @@ export const webhookCreate = defineOperation({
   description:
     'Events of the endpoint are sent as POST requests, signed by Standard Webhooks 1.0 with the secret of this answer. Without a 2xx status within 15 s the delivery is retried. The pauses are 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h. An event can arrive more than once and in another order. The header webhook-id is the id of the event.',
   tag,
-  access: 'all',
+  access: 'owner',
   routes: sameRoute('POST', '/webhooks'),
   body: fields({
     url,
@@ -142,7 +142,7 @@ export const webhookUpdate = defineOperation({
   description:
     'Absent members do not change; null clears a member. DISABLED cancels pending deliveries. ENABLED delivers new events; use a resend for the missed events.',
   tag,
-  access: 'all',
+  access: 'owner',
   routes: sameRoute('PATCH', '/webhooks/{id}'),
   body: fields({ ...fixedMembers(endpointShape), ...webhookPatch }),
   answer,
@@ -157,6 +157,7 @@ export const webhookDelete = defineOperation({
   description: 'Deletes the endpoint and cancels its pending deliveries.',
   tag,
   ...deletion,
+  access: 'owner',
   routes: sameRoute('DELETE', '/webhooks/{id}'),
 })
 
@@ -166,7 +167,7 @@ export const webhookSecretRotate = defineOperation({
   description:
     'Returns a new secret. For 24 h all events are signed with both secrets, so that receivers can change the secret without interruption.',
   tag,
-  access: 'all',
+  access: 'owner',
   routes: sameRoute('POST', '/webhooks/{id}/secret'),
   body: fields({}),
   bodyOptional: true,

@@ -33,6 +33,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   Markets: 'Sources of market prices, and your own price series.',
   Connect: 'Let people connect the tariff of a location themselves, page by page.',
   Events: 'Changes in the account, newest first.',
+  Users: 'People who sign in to the console, with their roles. Keys are for machines.',
   Webhooks: 'Receive signed events at your endpoint, and see the result of each delivery.',
 }
 

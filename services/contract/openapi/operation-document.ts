@@ -95,6 +95,7 @@ const idPrefixOf: Readonly<Record<string, string>> = {
   batch_id: 'bat',
   markets: 'mrs',
   plans: 'pln',
+  users: 'usr',
   assignments: 'pla',
   schedules: 'sae',
   simulations: 'sim',
@@ -247,8 +248,8 @@ const requestBody = (operation: Operation, route: Route, apiVersion: ApiVersion,
 const describeSecurity = (operation: Operation): readonly DocumentPart[] => {
   const { access } = operation
   if (access === 'open') return [{}]
-  const ownHeaders =
-    access === 'login' ? [{ basic: [] }] : [{ bearer: access === 'any' ? [] : [access] }, { basic: [] }]
+  const scopes = access === 'any' ? [] : [access === 'owner' ? 'all' : access]
+  const ownHeaders = access === 'login' ? [{ basic: [] }] : [{ bearer: scopes }, { basic: [] }]
   return operation.operator === true ? [...ownHeaders, { operator: [] }] : ownHeaders
 }
 

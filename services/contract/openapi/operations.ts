@@ -32,6 +32,7 @@ import * as simulation from '../simulations/simulation.ts'
 import * as statementBatch from '../statements/statement-batch.ts'
 import * as statement from '../statements/statement-operations.ts'
 import * as tariff from '../tariffs/tariff.ts'
+import * as user from '../users/user.ts'
 
 /** Every operation of the interface, in the order of the reference page. */
 export const operations: readonly Operation[] = [
@@ -134,4 +135,10 @@ export const operations: readonly Operation[] = [
   webhookDelivery.webhookDeliveryResend,
   webhookResend.webhookResendCreate,
   webhookResend.webhookResendRetrieve,
+  user.userCreate,
+  user.userList,
+  user.userRetrieve,
+  user.userUpdate,
+  user.userDelete,
+  user.userLinkCreate,
 ]

@@ -24,6 +24,8 @@ const list = z
   .default('')
   .transform(text => text.split(',').flatMap(part => (part.trim() === '' ? [] : [part.trim()])))
 
+const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text.replace(/\/$/, '')
+
 const networks = list.refine(found => found.every(isNetwork), {
   message: 'must be networks such as 10.1.0.0/16,fd00::/8',
 })
@@ -76,6 +78,13 @@ export const environment = z.object({
     .regex(/^(\/[A-Za-z0-9._~-]+)+$/, 'must be a path such as /connect')
     .default('/connect')
     .describe('Path of the Connect pages. The path /connect works too.'),
+  WATTLEDGER_PUBLIC_URL: z
+    .url({ protocol: /^https?$/ })
+    .refine(text => isOrigin(text), {
+      message: 'must be an address without a path, such as https://meters.example.com',
+    })
+    .optional()
+    .describe('Address of the service in browsers, such as https://meters.example.com. Links for users begin with it.'),
   WATTLEDGER_KAFKA_BROKERS: z
     .string()
     .regex(/^[^\s,]+:\d+(,[^\s,]+:\d+)*$/, 'must be host:port, separated by commas')
@@ -187,6 +196,8 @@ export type Config = DistributedSettings & {
   readonly formerSecrets: readonly string[]
   readonly formerCredentialsKeys: readonly string[]
   readonly connectPath: string
+  /** Origin of the service in browsers, without a slash at its end; null if it is unknown. */
+  readonly publicUrl: string | null
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
   readonly logPartitions: number
   readonly logRetentionMs: number
@@ -236,6 +247,7 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     formerSecrets: value.WATTLEDGER_FORMER_SECRETS,
     formerCredentialsKeys: value.WATTLEDGER_FORMER_CREDENTIALS_KEYS,
     connectPath: value.WATTLEDGER_CONNECT_PATH,
+    publicUrl: value.WATTLEDGER_PUBLIC_URL === undefined ? null : new URL(value.WATTLEDGER_PUBLIC_URL).origin,
     ...distributed,
     logLevel: value.WATTLEDGER_LOG_LEVEL,
     logPartitions: value.WATTLEDGER_LOG_PARTITIONS,

@@ -1,17 +1,8 @@
-import type { Access, ApiKeyScope, Caller, Operation } from '../../contract/operation.ts'
+import { type Caller, keyScopesOf, mayCall, type Operation } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { SentKey } from '../access/verify-key.ts'
 import type { Ports } from './binding.ts'
 import { checkRate, type RequestLimiters } from './request-limiters.ts'
-
-const scopes: Readonly<Record<Access, readonly ApiKeyScope[]>> = {
-  open: [],
-  login: ['read', 'metering', 'all'],
-  any: ['read', 'metering', 'all'],
-  read: ['read', 'all'],
-  metering: ['metering', 'all'],
-  all: ['all'],
-}
 
 /** Caller of an operation that needs no credentials. */
 export const anonymousCaller: Caller = {
@@ -33,7 +24,7 @@ const noLogin = refused(
 const wrongOperatorKey = refused('bad_credentials', 'Send the right X-Operator-Key.')
 
 const insufficientScope = (operation: Operation): Result<never> =>
-  refused('insufficient_scope', `Use a key of scope ${scopes[operation.access].join(' or ')} for this request`)
+  refused('insufficient_scope', `Use a key of scope ${keyScopesOf(operation).join(' or ')} for this request`)
 
 /** Credentials of a request. Rate headers for wrong keys are added to `answerHeaders`. */
 type AuthenticationRequest = {
@@ -112,9 +103,7 @@ export const authenticateCaller = async (
  * Source: docs/rules/authentication.md #scopes.
  */
 export const checkScope = (operation: Operation, caller: Caller): Result<null> =>
-  caller === anonymousCaller || caller.scope === 'operator' || scopes[operation.access].includes(caller.scope)
-    ? accepted(null)
-    : insufficientScope(operation)
+  caller === anonymousCaller || mayCall(operation, caller.scope) ? accepted(null) : insufficientScope(operation)
 
 /** Read Basic credentials: account id and API key. Null if the header has none. */
 const basicCredentials = (authorization: string): SentKey | null => {

@@ -70,6 +70,9 @@ export const referencePlaceholderId = (
  */
 export const newConnectToken = (): string => formatId('connectSession', randomBytes(16))
 
+/** Create the token of an invitation or reset: 128 random bits in hex. */
+export const newLinkToken = (): string => randomBytes(16).toString('hex')
+
 /**
  * Create an API key: `sk_live_` or `sk_test_`, 160 random bits in hex, and a checksum of 8 digits.
  * The checksum detects typing errors.

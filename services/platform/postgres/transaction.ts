@@ -36,6 +36,11 @@ const refusals: Readonly<Record<string, Refusal>> = {
   locations_calendar_fkey: constraintRefusal('calendar_not_found', 'No calendar has this id.', 'calendar_id'),
   tariffs_location_fkey: constraintRefusal('location_not_found', 'No location has this id.', 'location_id'),
   tariffs_provider_fkey: constraintRefusal('provider_not_found', 'No provider has this id.', 'provider_id'),
+  users_address_key: constraintRefusal(
+    'address_taken',
+    'Another user of this account has this address: choose another one.',
+    'address',
+  ),
   tariffs_overlap: constraintRefusal(
     'tariff_overlap',
     'Another tariff of this location, direction and type covers part of this time.',

@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import type { ApiKeyScope } from '../../contract/operation.ts'
+import type { Scope } from '../../contract/operation.ts'
 import type { TokenSubject } from '../../platform/access/bearer-token.ts'
 import type { Secret } from '../../platform/access/secrets.ts'
 import { hashSecret } from '../../platform/ids/new-id.ts'
@@ -15,7 +15,7 @@ import {
 export const sessionSeconds = 43_200
 
 /** Account, mode, key and scope of a signed-in user. */
-export type ConsoleSession = TokenSubject & { readonly scope: ApiKeyScope }
+export type ConsoleSession = TokenSubject & { readonly scope: Scope }
 
 export type SessionDependencies = { readonly database: Pick<Database, 'operator'>; readonly secret: Secret }
 

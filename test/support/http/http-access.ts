@@ -22,7 +22,7 @@ export const openHttpAccess = (database: Database) => {
   return {
     dependencies: {
       ...{ database, geocode, areasOf: marketAreasOf, isCurrency, timeZone },
-      ...{ bearerTokens: tokens, idempotency, secret, requestsPerSecond: null },
+      ...{ bearerTokens: tokens, idempotency, secret, publicUrl: '', requestsPerSecond: null },
     },
     ports: {
       authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),

@@ -25,6 +25,8 @@ import { createSimulation } from '../../../services/platform/postgres/simulation
 import { createBatch } from '../../../services/platform/postgres/statements/statement-batches.ts'
 import { recordAnswer } from '../../../services/platform/postgres/statements/statements.ts'
 import { type Tenant, type TenantTransaction, withTenant } from '../../../services/platform/postgres/transaction.ts'
+import { createUserLink } from '../../../services/platform/postgres/users/user-links.ts'
+import { createUser } from '../../../services/platform/postgres/users/users.ts'
 import { acceptedValue } from '../accepted-value.ts'
 import { chargeDraft, locationDraft, tariffDraft } from './drafts.ts'
 
@@ -37,6 +39,7 @@ export type Person = {
   readonly device: string
   readonly tariff: string
   readonly charge: string
+  readonly user: string
   readonly sessions: readonly string[]
 }
 
@@ -55,14 +58,12 @@ export const makePerson = (database: Database, tenant: Tenant, name: string): Pr
     const tariff = acceptedValue(await createTariff(transaction, tariffDraft(location, terms), at)).tariff.id
     const charge = acceptedValue(await createCharge(transaction, chargeDraft(location, [device], name), at)).id
     await assignPlan(transaction, location, device, at)
-    const sessions = await createSessions(
-      transaction,
-      { customer, location, device, tariff, charge, sessions: [] },
-      name,
-      at,
-    )
-    await createTraces(transaction, { customer, location, device, tariff, charge, sessions }, name, at)
-    return { customer, location, device, tariff, charge, sessions }
+    const invited = acceptedValue(await createUser(transaction, { address: `${name}@example.com`, role: 'read' }, at))
+    await createUserLink(transaction, invited, 'secret', at)
+    const person = { customer, location, device, tariff, charge, user: invited.id }
+    const sessions = await createSessions(transaction, { ...person, sessions: [] }, name, at)
+    await createTraces(transaction, { ...person, sessions }, name, at)
+    return { ...person, sessions }
   })
 
 /** Create a plan with a charge of a device, and assign the plan to a location. */
@@ -146,8 +147,8 @@ const createTraces = async (
   at: number,
 ): Promise<void> => {
   const { query, accountId, liveMode } = transaction
-  const { customer, location, device, tariff, charge } = person
-  const objects = [customer, location, device, tariff, charge]
+  const { customer, location, device, tariff, charge, user } = person
+  const objects = [customer, location, device, tariff, charge, user]
   const events = await writeEvents(
     transaction,
     [

@@ -104,6 +104,14 @@ const simulationIds = async (client: Client, location: string): Promise<Ids> => 
   return { sim: id }
 }
 
+/** Invite a user and return its id. */
+const createUser = async (client: Client, address: string): Promise<string> =>
+  ((await client.ask('POST', '/users', { address, role: 'read' })) as { readonly id: string }).id
+
+const userIds = async (client: Client, name: string): Promise<Ids> => ({
+  usr: await createUser(client, `${name}@example.com`),
+})
+
 /** Import a completed Connect session. The client uses the earlier API version. */
 export const importSession = async (
   earlier: Client,
@@ -134,6 +142,7 @@ export const createSpare = async (client: Client, prefix: string): Promise<strin
   if (prefix === 'dev') return createOne('/devices', { reference_id: `spare-${spares}` })
   if (prefix === 'mrs') return createOne('/markets', { display_name: 'Spare', currency_code: 'EUR' })
   if (prefix === 'cal') return createOne('/calendars', { name: 'Spare' })
+  if (prefix === 'usr') return createUser(client, `spare-${spares}@example.com`)
   if (prefix === 'whe') return createOne('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
   if (prefix === 'chg') return createCharge(client, await createLocation(client))
   if (prefix === 'pln') return createPlan(client)
@@ -159,6 +168,7 @@ const deletable: Readonly<Record<string, string>> = {
   cal: 'calendars',
   mrs: 'markets',
   whe: 'webhooks',
+  usr: 'users',
 }
 
 const deletedIds = async (client: Client): Promise<Ids> => {
@@ -188,6 +198,7 @@ export const createIds = async (account: Sandbox, mode: 'test' | 'live', session
     ...(await batchIds(caller, fixture.location)),
     ...(await simulationIds(caller, fixture.location)),
     ...(await webhookIds(caller)),
+    ...(await userIds(caller, session)),
     fps: (await importSession(await login(account, mode, 'earlier'))).session_id,
   }
 }

@@ -66,6 +66,8 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
     event_types: ['schedule.created'],
     description: `hook-${count}`,
   }),
+  user_create: async count => ({ address: `user-${count}@example.com`, role: 'read' }),
+  user_link_create: async () => ({}),
   tariff_import: async () => ({ items: [{ label: 'flat', currency: 'EUR', energyratestructure: [[{ rate: 0.11 }]] }] }),
   plan_create: async count => ({ name: `plan-${count}`, currency_code: 'EUR' }),
   plan_version_create: async () => ({ from: '2026-01-01' }),
@@ -111,6 +113,8 @@ const pathOf = async (path: string): Promise<string> => {
     return path.replace('{id}', id)
   }
   const made = async (at: string, body: object) => ((await client.ask('POST', at, body)) as { readonly id: string }).id
+  if (path.startsWith('/users/'))
+    return path.replace('{id}', await made('/users', { address: 'linked@example.com', role: 'read' }))
   if (path.startsWith('/plans/{id}/'))
     return path.replace('{id}', await made('/plans', { name: 'Plan', currency_code: 'EUR' }))
   if (!path.startsWith('/webhooks/{id}/')) return path

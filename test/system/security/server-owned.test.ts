@@ -8,7 +8,7 @@ import type { ApiVersion, Client } from '../../support/system/client.ts'
 import { useSharedSystem } from '../../support/system/use-system.ts'
 
 const system = useSharedSystem()
-type Fixture = ObjectFixture & { readonly webhook: string }
+type Fixture = ObjectFixture & { readonly webhook: string; readonly user: string }
 let fixture: Fixture | undefined
 const clients: Partial<Record<ApiVersion, Client>> = {}
 const documents: Partial<Record<ApiVersion, readonly DocumentedOperation[]>> = {}
@@ -26,7 +26,9 @@ beforeAll(async () => {
   const client = given(clients.current)
   const { id: webhook } = (await client.ask('POST', '/webhooks', { url: 'https://example.com' })) as { id: string }
   await client.ask('PATCH', `/webhooks/${webhook}`, { status: 'DISABLED' })
-  fixture = { ...(await createObjectFixture(client, 'session-17')), webhook }
+  const invitation = { address: 'ada@example.org', role: 'read' }
+  const { id: user } = (await client.ask('POST', '/users', invitation)) as { id: string }
+  fixture = { ...(await createObjectFixture(client, 'session-17')), webhook, user }
 })
 
 const schemasIn = (value: unknown): Readonly<Record<string, JsonSchema>> =>
@@ -65,6 +67,7 @@ const ownedFields = ({ body, success }: DocumentedOperation): readonly (readonly
 
 const prefixes: Readonly<Record<string, keyof Fixture>> = {
   whe: 'webhook',
+  usr: 'user',
   cus: 'customer',
   loc: 'location',
   dev: 'device',
@@ -136,6 +139,7 @@ const everything = async (client: Client): Promise<string> => {
     `/tariffs?location_id=${location}`,
     '/charges',
     '/calendars',
+    '/users',
     `/meters/records?location_id=${location}`,
   ]
   const objects = [`/meters/batch?batch_id=${batch}`, `/meters/records/${record}`, '/account']

@@ -96,7 +96,7 @@ describe('arguments', () => {
     [['dead-letters', 'list', '--limit', '0'], 'from 1 to 999999'],
     [
       ['erase', 'loc_1', '--account', 'acc_1', '--mode', 'live'],
-      'is not the id of a customer, location, device or account',
+      'is not the id of a customer, location, device, user or account',
     ],
     [['doctor', '--account', 'acc_1'], '--account requires --key'],
     [['doctor', '--account', 'acc_1', '--key', 'sk_live_1'], '--key must be a test key'],

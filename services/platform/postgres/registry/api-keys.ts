@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag'
+import { isId } from '../../../domain/identifier.ts'
 import type { OwnedObject } from '../../../domain/tenant.ts'
 import type { TokenSubject } from '../../access/bearer-token.ts'
 import type { KeyState } from '../../access/key-state.ts'
@@ -9,6 +10,7 @@ import { toTimestamp } from '../column.ts'
 import { type Query, readFirst, readRows } from '../database.ts'
 import { ownedBy } from '../page.ts'
 import type { Tenant } from '../transaction.ts'
+import { readUserState } from '../users/users.ts'
 import { apiVersionOf } from './accounts.ts'
 
 export type ApiKeyScope = 'read' | 'metering' | 'all'
@@ -87,11 +89,13 @@ const stateFromRow = ({ scope, default_version, disabled, requests_per_second }:
   requestsPerSecond: requests_per_second,
 })
 
-/** Read the state of an active key; null if it was revoked or never existed. Operator. */
-export const readKeyState = async (
-  operator: Query,
-  { accountId, liveMode, keyId }: TokenSubject,
-): Promise<KeyState | null> => {
+/**
+ * Read the rights of an active key, or of a user of the console; null if it was revoked, was removed or never existed.
+ * Operator.
+ */
+export const readKeyState = async (operator: Query, subject: TokenSubject): Promise<KeyState | null> => {
+  const { accountId, liveMode, keyId } = subject
+  if (isId('user', keyId)) return readUserState(operator, subject)
   const { rows } = await operator<StateRow>(sql`
     select ${stateColumns} from api_keys k join accounts a on a.id = k.account_id
     where k.account_id = ${accountId} and k.live_mode = ${liveMode} and k.id = ${keyId} and k.revoked_at is null`)

@@ -21,7 +21,10 @@ export const findObjectsToErase = async (
   at: number,
 ): Promise<ErasedObjects | null> => {
   const isAccount = objectId === tenant.accountId
-  const idsOf = async (table: 'locations' | 'devices' | 'customers', condition: Sql): Promise<readonly string[]> => {
+  const idsOf = async (
+    table: 'locations' | 'devices' | 'customers' | 'users',
+    condition: Sql,
+  ): Promise<readonly string[]> => {
     const { rows } = await query<{ id: string }>(sql`
       select id from ${raw(table)} where ${ownedBy(tenant)} and (${isAccount} or ${condition}) order by id`)
     return rows.map(({ id }) => id)
@@ -29,13 +32,15 @@ export const findObjectsToErase = async (
   const customerIds = await idsOf('customers', sql`id = ${objectId}`)
   const locationIds = await idsOf('locations', sql`id = ${objectId} or customer_id = ${objectId}`)
   const deviceIds = await idsOf('devices', sql`id = ${objectId}`)
-  if (!isAccount && customerIds.length + locationIds.length + deviceIds.length === 0) return null
+  const userIds = await idsOf('users', sql`id = ${objectId}`)
+  const found = [customerIds, locationIds, deviceIds, userIds]
+  if (!isAccount && found.every(ids => ids.length === 0)) return null
   const ofLocations = (table: 'tariffs' | 'charges' | 'statements' | 'plan_assignments'): Sql =>
     sql`select id from ${raw(table)} where ${ownedBy(tenant)} and location_id = any(${locationIds})`
   const owned = await query<{ id: string }>(sql`
     ${ofLocations('tariffs')} union all ${ofLocations('charges')} union all ${ofLocations('statements')}
     union all ${ofLocations('plan_assignments')} order by id`)
-  const otherIds = [...customerIds, ...owned.rows.map(({ id }) => id)]
+  const otherIds = [...customerIds, ...userIds, ...owned.rows.map(({ id }) => id)]
   return { objectId, locationIds, deviceIds, otherIds, receiptsBefore: isAccount ? at : null }
 }
 
@@ -89,6 +94,8 @@ export const eraseObjects = async (
   await eraseBatches(transaction, tenant, objects)
   await query(sql`delete from devices where ${owned} and id = any(${deviceIds})`)
   await query(sql`delete from customers where ${owned} and id = any(${otherIds})`)
+  await query(sql`delete from console_sessions where account_id = ${tenant.accountId} and key_id = any(${otherIds})`)
+  await query(sql`delete from users where ${owned} and id = any(${otherIds})`)
   if (receiptsBefore !== null)
     await query(sql`delete from calendars where ${owned} and time_created <= ${toTimestamp(receiptsBefore)}`)
 }

@@ -10,7 +10,7 @@ export type ErasedObjects = {
   readonly objectId: string
   readonly locationIds: readonly string[]
   readonly deviceIds: readonly string[]
-  /** Customers, tariffs, charges and statements. */
+  /** Customers, users, tariffs, charges and statements. */
   readonly otherIds: readonly string[]
   /** Receipts of submissions before this instant are erased too; null: only their entries of the objects. */
   readonly receiptsBefore: number | null

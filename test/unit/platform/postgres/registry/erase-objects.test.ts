@@ -100,25 +100,37 @@ const erase = async (tenant: Tenant, objectId: string): Promise<void> => {
 }
 
 /** Tables that still name a person: a customer outlives its location, and a device belongs to neither. */
-const ofDevice = ['audit_log', 'events', 'idempotency_keys', 'outbox', 'webhook_attempts']
+const ofDevice = ['audit_log', 'events', 'idempotency_keys', 'outbox', 'users', 'webhook_attempts']
 const ofCustomer = [...ofDevice, 'connect_sessions', 'customers', 'tariff_credentials', 'tariff_reports']
 const left = {
   account: [],
   customer: [...ofDevice, 'devices'],
   location: [...ofCustomer, 'devices'],
   device: [...ofCustomer, 'charges', 'locations', 'tariffs'],
+  user: [
+    ...ofCustomer.filter(table => table !== 'users'),
+    ...['charges', 'devices', 'locations', 'simulations', 'tariffs'],
+  ],
 }
 
 describe('the data of a person', () => {
   it('is in every table that may have personal data', async () => {
     const { live } = await makeTenants(database)
     const person = await makePerson(database, live, 'Ada-of-all')
-    const texts = ['Ada-of-all', person.customer, person.location, person.device, person.tariff, person.charge]
+    const texts = [
+      'Ada-of-all',
+      person.customer,
+      person.location,
+      person.device,
+      person.tariff,
+      person.charge,
+      person.user,
+    ]
     const filled = tablesIn((await Array.fromAsync(texts, columnsWith)).flat())
     expect([...filled, ...Object.keys(tablesWithoutPersons)].toSorted()).toEqual(await tables())
   })
 
-  it.each(['customer', 'location', 'device', 'account'] as const)(
+  it.each(['customer', 'location', 'device', 'user', 'account'] as const)(
     'is in no table after the %s was erased, and other data stays unchanged',
     async kind => {
       const { live, test } = await makeTenants(database)
@@ -129,13 +141,13 @@ describe('the data of a person', () => {
       const before = (await columnsWith(neighbour)).toSorted()
       await erase(live, kind === 'account' ? live.accountId : person[kind])
 
-      const { customer, location, tariff, charge, device } = person
+      const { customer, location, tariff, charge, device, user } = person
       const ofLocation = [location, tariff, charge]
-      const ids = { customer: [customer, ...ofLocation], location: ofLocation, device: [device] }
-      const erased = kind === 'account' ? [...ids.customer, device] : ids[kind]
+      const ids = { customer: [customer, ...ofLocation], location: ofLocation, device: [device], user: [user] }
+      const erased = kind === 'account' ? [...ids.customer, device, user] : ids[kind]
       for (const id of erased)
         expect(tablesIn(await columnsWith(id)).filter(table => table !== 'audit_log')).toEqual([])
-      if (kind !== 'account') expect(await columnsWith(`${kind} ${name}`)).toEqual([])
+      if (kind !== 'account' && kind !== 'user') expect(await columnsWith(`${kind} ${name}`)).toEqual([])
       expect(tablesIn(await columnsWith(name)).toSorted()).toEqual(left[kind].toSorted())
       expect((await columnsWith(neighbour)).toSorted()).toEqual(before)
     },
