@@ -56,6 +56,7 @@ const statuses: { readonly [Code in RefusalCode]?: number } = {
   batch_not_done: 422,
   idempotency_mismatch: 422,
   rate_limited: 429,
+  too_many_exports: 429,
   headers_too_large: 431,
   internal_error: 500,
   batch_pending: 503,

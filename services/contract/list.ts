@@ -2,8 +2,11 @@ import { z } from 'zod'
 import { refuseField, text } from './field.ts'
 import { parameters, wholeNumber } from './parameter.ts'
 
+/** Number of objects in a page without `limit`. */
+const defaultLimit = 30
+
 const paging = {
-  limit: wholeNumber({ min: 1, max: 100 }).default(30).describe('Number of objects in a page.'),
+  limit: wholeNumber({ min: 1, max: 100 }).default(defaultLimit).describe('Number of objects in a page.'),
   starting_after: text().optional().describe('Last id of the previous page. Returns the page after that id.'),
   ending_before: text().optional().describe('First id of the following page. Returns the page before that id.'),
 }
@@ -31,11 +34,11 @@ export type PageRequest = {
 
 /** Return the page that the query of a list requests. */
 export const pageRequest = (query: {
-  readonly limit: number
+  readonly limit?: number | undefined
   readonly starting_after?: string | undefined
   readonly ending_before?: string | undefined
 }): PageRequest => ({
-  limit: query.limit,
+  limit: query.limit ?? defaultLimit,
   startingAfter: query.starting_after ?? null,
   endingBefore: query.ending_before ?? null,
 })

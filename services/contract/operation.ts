@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { TableFormat } from '../domain/interchange/table-format.ts'
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import { acceptedMessage } from './answer-field.ts'
@@ -108,6 +109,8 @@ export type Operation<
   readonly ndjson?: true
   /** The answer is available as text/csv, chosen by the header `Accept`. */
   readonly csv?: true
+  /** The answer is available as a table in these formats, chosen by the header `Accept`. */
+  readonly tables?: readonly TableFormat[]
   /**
    * Accepts `dry_run` as a query parameter, and as a member of a body that is an object. The answer then has status 200
    * and the effects of the change. `Idempotency-Key` is ignored.
@@ -220,6 +223,8 @@ export type RequestOf<O extends Operation> = {
   readonly idempotency: IdempotencyClaim | null
   /** The caller requests a CSV table, and the operation supports one. */
   readonly wantsCsv?: boolean
+  /** Table that the caller requests, of the formats of the operation. */
+  readonly tableFormat?: TableFormat
   /** Aborted after the request's timeout, or if its client disconnects. */
   readonly signal: AbortSignal
 }
@@ -258,6 +263,8 @@ export type Outcome<Answer> =
       readonly serialized: SerializedAnswer
       readonly dryRun?: never
       readonly isTable?: boolean
+      /** The answer is a table of a whole period. Its stream may take an hour. */
+      readonly table?: TableFormat
       readonly value?: never
       readonly apiVersion?: never
       readonly isPending?: never

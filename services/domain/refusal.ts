@@ -87,6 +87,7 @@ export const refusalCodes = [
   'too_many_locations',
   'too_many_batches',
   'batch_not_done',
+  'too_many_exports',
   // metering and cost
   'end_before_start',
   'interval_too_long',

@@ -12,6 +12,7 @@ import type { OutboxMessage } from '../platform/postgres/events/outbox.ts'
 import type { SourceRevision } from '../platform/postgres/pricing/pricing-input.ts'
 import type { WorkThread } from '../platform/work-thread/work-thread.ts'
 import type { MeteringFacts } from './costs/metering-facts.ts'
+import type { TableStreams } from './exports/table-streams.ts'
 
 /** Supplier of energy as callers see it. */
 export type Provider = { readonly id: string; readonly displayName: string; readonly logoUrl: string | null }
@@ -55,6 +56,7 @@ export type CostDependencies = {
   readonly database: Database
   readonly clickHouse: ClickHouse
   readonly batchIds: BatchIds
+  readonly streams: TableStreams
   /** Find a time zone by its IANA name; null if the name is unknown. */
   readonly timeZone: (name: string) => TimeZone | null
   /** Thread that runs the work of large requests. */

@@ -16,6 +16,7 @@ import { openWorkThread, type WorkThread } from '../platform/work-thread/work-th
 import { openConnect } from './connect/open-connect.ts'
 import { meteringFacts } from './costs/metering-facts.ts'
 import type { QueryServiceDependencies } from './dependencies.ts'
+import { openTableStreams } from './exports/table-streams.ts'
 import { costOperations, queryServiceOperations } from './operations.ts'
 import { deadLetterOperations } from './operator/dead-letters.ts'
 import { priceOperations } from './prices/prices.ts'
@@ -77,7 +78,8 @@ export const openQueryService = async (
   const thread = opening.use(openWorkThread(workThreadOptions))
   const dependencies = dependenciesOf(shared, thread)
   const pricing = pricingCache(database, timeZone)
-  const reads = { database, clickHouse, batchIds: batchIds(secrets.secret), timeZone, pricing, thread }
+  const streams = openTableStreams(config.clickHouse === null ? config.dataFolder : null, opening)
+  const reads = { streams, database, clickHouse, batchIds: batchIds(secrets.secret), timeZone, pricing, thread }
   const connectOptions = { pricing, logger, fetch, at: currentInstant, credentialsKey, path: config.connectPath }
   const connect = await openConnect(dependencies, connectOptions)
   const statements = { ...reads, ...dependencies, ...statementReads({ log, clickHouse }) }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { AnswerOffset } from '../../domain/answer-offset.ts'
 import { writeInstant } from '../../domain/instant.ts'
+import { tableFormats } from '../../domain/interchange/table-format.ts'
 import { type Energy, energyScale, type Money, moneyScale, type Price } from '../../domain/quantity.ts'
 import { type MeterRecord, recordDefaults } from '../../domain/record/record.ts'
 import type { Tenant } from '../../domain/tenant.ts'
@@ -20,11 +21,11 @@ import {
 import type { ApiVersion } from '../api-version.ts'
 import { csvText } from '../costs/csv.ts'
 import { answerToEarlier, type VersionRename } from '../earlier-api-version.ts'
-import { objectIdentifier, refuseField, text } from '../field.ts'
+import { objectIdentifier, text } from '../field.ts'
 import { scaledNumber } from '../json/exact-number.ts'
 import { listing, listParameters } from '../list.ts'
 import { defineOperation, retrieval, sameRoute } from '../operation.ts'
-import { instantParameter } from '../parameter.ts'
+import { flag, instantParameter, wholeNumber } from '../parameter.ts'
 import { deviceOnly, locationOnly } from '../reference.ts'
 import { meterRecordRenames } from './meter-record.ts'
 import { recordFields, recordTexts, textMembers } from './record-fields.ts'
@@ -278,13 +279,20 @@ export const meterRecordRetrieve = defineOperation({
  */
 export const recordListLimits = { pieces: 100_000 } as const
 
-const selectors = ['location_id', 'device_id', 'session_reference_id', 'record_reference_id', 'batch_id'] as const
+/** Parameters of which a page needs one. */
+export const recordSelectors = [
+  'location_id',
+  'device_id',
+  'session_reference_id',
+  'record_reference_id',
+  'batch_id',
+] as const
 
 export const meterRecordList = defineOperation({
   id: 'meter_record_list',
   summary: 'List records',
   description:
-    'Returns the records of a location (including its devices), a device, a session, a record reference or a batch, newest start first. One of the five is required; start_time and end_time select records that start in that period. A page can have fewer records than limit if they have more than 100,000 pieces together; has_more is then true.',
+    'Returns the records of a location (including its devices), a device, a session, a record reference or a batch, newest start first. One of the five is required; start_time and end_time select records that start in that period. A page can have fewer records than limit if they have more than 100,000 pieces together; has_more is then true. With start_time and end_time, and without limit and cursor, a table (CSV, NDJSON, Parquet or Arrow by Accept) has all records of the period, oldest start first; the account is then the default selection.',
   tag,
   ...listing('StoredMeterRecord', storedRecordShape, '/meters/records', example),
   routes: sameRoute('GET', '/meters/records'),
@@ -297,11 +305,13 @@ export const meterRecordList = defineOperation({
     batch_id: text().optional().describe('Only records of this submission that were not replaced later.'),
     start_time: instantParameter.optional().describe('Inclusive.'),
     end_time: instantParameter.optional().describe('Exclusive.'),
-  }).superRefine((query, context) => {
-    const selected = query as { readonly [Name in (typeof selectors)[number]]?: string }
-    if (selectors.every(name => selected[name] === undefined)) {
-      refuseField(context, 'field_required', `is required, or one of ${selectors.slice(1).join(', ')}`, ['location_id'])
-    }
+    limit: wholeNumber({ min: 1, max: 100 })
+      .optional()
+      .describe('Number of objects in a page. Default: 30. With limit a table is one page.'),
+    pieces: flag.optional().describe('In the table of a whole period: one row for each piece of a record.'),
+    raw: flag
+      .optional()
+      .describe('In the CSV table of a whole period: texts that begin like a formula get no leading apostrophe.'),
   }),
   renames: {
     answer: recordAnswerRenames.map(rename => ({
@@ -311,5 +321,6 @@ export const meterRecordList = defineOperation({
     })) as typeof recordAnswerRenames,
   },
   csv: true,
-  refusals: ['cursor_not_found', 'location_not_found', 'device_not_found', 'batch_not_found'],
+  tables: tableFormats,
+  refusals: ['cursor_not_found', 'location_not_found', 'device_not_found', 'batch_not_found', 'too_many_exports'],
 })

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { idPrefixes } from '../../domain/identifier.ts'
+import { tableMediaTypes } from '../../domain/interchange/table-format.ts'
 import { maxReferenceTextLength, type ReferenceKind } from '../../domain/reference.ts'
 import type { RefusalCode } from '../../domain/refusal.ts'
 import { type ApiVersion, apiVersions } from '../api-version.ts'
@@ -276,8 +277,15 @@ const describeAnswer = (operation: Operation, apiVersion: ApiVersion, name: Name
   const mediaType = operation.ndjson === true ? 'application/x-ndjson' : 'application/json'
   const content = { [mediaType]: { schema, ...optionalMember('example', example) } }
   const csvContent = operation.csv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}
+  const tableContent = Object.fromEntries(
+    (operation.tables ?? []).map(format => [tableMediaTypes[format], { schema: { type: 'string' } }]),
+  )
   const ownHeaders = operation.anyVersion === true ? sessionResponseHeaders : responseHeaders
-  const described = { description: operation.summary, headers: ownHeaders, content: { ...content, ...csvContent } }
+  const described = {
+    description: operation.summary,
+    headers: ownHeaders,
+    content: { ...content, ...csvContent, ...tableContent },
+  }
   if (operation.canBePending === true)
     return { 200: described, 202: { ...described, description: 'Accepted, not calculated yet' } }
   if (operation.dryRun !== true) return { [operation.status]: described }

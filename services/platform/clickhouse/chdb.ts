@@ -9,6 +9,7 @@ import { lockFolder } from '../log/lmdb/folder-lock.ts'
 import { corruptionErrorCodes, guardParts, type PartGuard, reservedBytes } from './chdb-parts.ts'
 import { type ClickHouse, clickHouseFailure, insertSettings, linesOf, type NativeRows } from './clickhouse.ts'
 import { textLiteral } from './encoding/literals.ts'
+import { chdbFileEngine } from './exports/chdb-file-engine.ts'
 
 export type ChdbOptions = {
   readonly folder: string
@@ -44,7 +45,13 @@ export const openChdb = (options: ChdbOptions): ClickHouse => {
       createSerialSession(new Session(path)),
     )
     releaseSignals()
-    return clickHouseOf(writer, readers, { folder: options.folder, unlock, log: options.log ?? (() => undefined) })
+    const openSession = (): Session => {
+      const session = new Session(path)
+      releaseSignals()
+      return session
+    }
+    const resources = { folder: options.folder, unlock, log: options.log ?? (() => undefined), openSession }
+    return clickHouseOf(writer, readers, resources)
   } catch (cause) {
     unlock()
     throw new Failure('engine_not_opened', `The engine could not open ${options.folder}.`, { cause })
@@ -143,14 +150,20 @@ const reloadTable = async (writer: SerialSession, readers: readonly SerialSessio
   }
 }
 
-type EngineResources = { readonly folder: string; readonly unlock: () => void; readonly log: (line: string) => void }
+type EngineResources = {
+  readonly folder: string
+  readonly unlock: () => void
+  readonly log: (line: string) => void
+  readonly openSession: () => Session
+}
 
 const clickHouseOf = (
   writer: SerialSession,
   readers: readonly SerialSession[],
-  { folder, unlock, log }: EngineResources,
+  { folder, unlock, log, openSession }: EngineResources,
 ): ClickHouse => {
   let closed = false
+  const files = chdbFileEngine({ openSession, failureOf })
   const assertOpen = (): void => {
     if (closed) throw new Failure('clickhouse_away', 'The engine is closed.', { retriable: true })
   }
@@ -180,11 +193,17 @@ const clickHouseOf = (
       assertOpen()
       yield* reads.stream(sql)
     },
+    writeFile: async (select, file, signal) => {
+      assertOpen()
+      await files.write(select, file, signal)
+    },
+    files,
     catchUp: async () => assertOpen(),
     close: async () => {
       if (closed) return
       closed = true
       await guard.close()
+      await files.close()
       for (const queue of [...readers, writer]) {
         const release = await queue.acquire()
         queue.session.close()

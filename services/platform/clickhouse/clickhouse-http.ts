@@ -1,9 +1,13 @@
+import { createWriteStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { Failure } from '../failure.ts'
 import { type ClickHouse, clickHouseFailure, insertSettings, linesOf, type NativeRows } from './clickhouse.ts'
+import { engineFormats, fileSettings } from './exports/engine-file.ts'
+import { lazyFileEngine } from './exports/lazy-file-engine.ts'
 
 export type ClickHouseHttpOptions = {
   /** URL with scheme http or https and port. */
@@ -23,6 +27,13 @@ const requestTimeoutMs = 30_000
 /** Connections to the server. Inserts and commands use the connections that reads leave. */
 const maxConnections = 24
 export const readLimits = { maxConcurrent: maxConnections - 4, maxConcurrentPerAccount: 10 } as const
+/** Time limit of an export. */
+const exportTimeoutMs = 3_600_000
+/** A statement may name 2,000,000 tariffs. */
+const exportSettings = {
+  max_query_size: String(64 * 1_048_576),
+  cancel_http_readonly_queries_on_client_close: 1,
+} as const
 /** Time limit of an insert during `close`. The next reader of its messages repeats an interrupted insert. */
 const closeTimeoutMs = 3_000
 
@@ -43,6 +54,8 @@ const replicatedTables = `SELECT concat('\`', name, '\`') FROM system.tables
  */
 export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse => {
   const client = createHttpClient(options)
+  const exporter = createHttpClient({ ...options, requestTimeoutMs: exportTimeoutMs })
+  const files = lazyFileEngine(failureOf)
   let inserted: Promise<unknown> = Promise.resolve()
   let isClosed = false
 
@@ -83,13 +96,25 @@ export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse =
       const bytes = await call(async () => buffer((await client.exec({ query: `${sql} FORMAT Native` })).stream))
       if (bytes.length > 0) yield bytes
     },
+    writeFile: (select, { path, format }, signal) =>
+      call(async () => {
+        const { stream } = await exporter.exec({
+          query: `${select} SETTINGS ${fileSettings} FORMAT ${engineFormats[format]}`,
+          clickhouse_settings: exportSettings,
+          abort_signal: signal,
+        })
+        await pipeline(stream, createWriteStream(path, { flags: 'wx', mode: 0o600 }), { signal })
+      }),
+    files,
     close: async () => {
       if (isClosed) return
       isClosed = true
+      await files.close()
       const cut = new AbortController()
       await Promise.race([inserted, sleep(closeTimeoutMs, undefined, { signal: cut.signal })]).finally(() =>
         cut.abort(),
       )
+      await exporter.close()
       await client.close()
     },
   }

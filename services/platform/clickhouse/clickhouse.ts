@@ -1,4 +1,5 @@
 import { Failure } from '../failure.ts'
+import type { EngineFile, FileEngine } from './exports/engine-file.ts'
 
 /**
  * The analytics engine. All engines run the same statements. Settings are part of the statement: an embedded session
@@ -21,6 +22,13 @@ export type ClickHouse = {
   readonly lines: (sql: string, account?: ReadAccount) => Promise<string>
   /** Read an answer of any size in the Native format, in whole blocks. Leaving the loop ends the read. */
   readonly stream: (sql: string, account?: ReadAccount) => AsyncIterable<Buffer>
+  /**
+   * Write the answer of a SELECT of any size to a new file of this process, with flat memory. Aborting the signal ends
+   * the statement. The file may be incomplete after a failure.
+   */
+  readonly writeFile: (select: string, file: EngineFile, signal: AbortSignal) => Promise<void>
+  /** Writes and reads files of this process without tables. */
+  readonly files: FileEngine
   /**
    * Wait until reads see all rows that any process inserted before the call. Returns at once on an engine without
    * replicas.

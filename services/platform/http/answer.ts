@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { type ApiVersion, apiVersionDates } from '../../contract/api-version.ts'
-import { type Chunks, discardChunks, isChunks, streamOf } from './chunks.ts'
+import { answerLimits, type Chunks, discardChunks, isChunks, streamOf, tableLimits } from './chunks.ts'
 
 const gzipAsync = promisify(gzip)
 
@@ -15,6 +15,10 @@ export type Answer = {
   readonly mediaType: string
   readonly body: string | Uint8Array<ArrayBuffer> | Chunks
   readonly headers: Readonly<Record<string, string>>
+  /** The answer is a table of any size: its client has more time. */
+  readonly isLong?: boolean
+  /** The body is not compressed again. */
+  readonly isBinary?: boolean
 }
 
 /** Return whether a list such as `gzip;q=0.5, *` contains a value. `q=0` excludes the value. */
@@ -34,17 +38,17 @@ type AnsweredRequest = { readonly method: string; readonly acceptEncoding: strin
 /** Create a streamed response. It has no Content-Length. */
 const streamResponse = async (
   chunks: Chunks,
-  status: number,
+  { status, isLong, isBinary }: Pick<Answer, 'status' | 'isLong' | 'isBinary'>,
   headers: Record<string, string>,
   { method, acceptEncoding }: AnsweredRequest,
 ): Promise<Response> => {
-  const isCoded = acceptsValue(acceptEncoding, 'gzip')
+  const isCoded = isBinary !== true && acceptsValue(acceptEncoding, 'gzip')
   if (isCoded) headers['Content-Encoding'] = 'gzip'
   if (method === 'HEAD') {
     await discardChunks(chunks)
     return new Response(null, { status, headers })
   }
-  const stream = streamOf(chunks)
+  const stream = streamOf(chunks, isLong === true ? tableLimits : answerLimits)
   return new Response(isCoded ? stream.pipeThrough(new CompressionStream('gzip')) : stream, { status, headers })
 }
 
@@ -60,7 +64,7 @@ export const toResponse = async (answer: Answer, requestId: string, request: Ans
     ...answer.headers,
   }
   const vary = headers['Vary'] === undefined ? 'Accept-Encoding' : `${headers['Vary']}, Accept-Encoding`
-  if (isChunks(answer.body)) return streamResponse(answer.body, answer.status, { ...headers, Vary: vary }, request)
+  if (isChunks(answer.body)) return streamResponse(answer.body, answer, { ...headers, Vary: vary }, request)
   const length = typeof answer.body === 'string' ? Buffer.byteLength(answer.body) : answer.body.length
   if (length < minCompressibleBytes) return writeResponse(answer.body, length, answer.status, headers)
   headers['Vary'] = vary

@@ -43,6 +43,9 @@ export const discardChunks = async (chunks: Chunks): Promise<void> => {
 /** Time limits of a client that reads a streamed answer, in ms: without progress, and for the whole answer. */
 export const answerLimits = { stallTimeoutMs: 15_000, totalTimeoutMs: 120_000 } as const
 
+/** Time limits of a client that reads a table of any size. Source: docs/rules/export.md #limits. */
+export const tableLimits = { stallTimeoutMs: 60_000, totalTimeoutMs: 3_600_000 } as const
+
 /**
  * Create a stream of chunks.
  * It requests a chunk after the client has read the previous one, so that few chunks are in memory.

@@ -9,6 +9,7 @@ import type {
   RequestOf,
   SerializedAnswer,
 } from '../../contract/operation.ts'
+import { type TableFormat, tableMediaTypes } from '../../domain/interchange/table-format.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { startTimeSlices } from '../concurrency/time-slices.ts'
 import { type Answer, acceptsValue } from './answer.ts'
@@ -57,7 +58,18 @@ const readOperationRequest = async (
   const { query, body: shaped, parameters: all } = read.value
   const wantsCsv =
     entry.binding.csv !== undefined && acceptsValue(requestContext.request.headers.get('accept'), 'text/csv')
-  const common = { wantsCsv, caller, at: trace.at, requestId: trace.requestId, apiVersion, signal, idempotency }
+  const accept = requestContext.request.headers.get('accept')
+  const tableFormat = operation.tables?.find(format => acceptsValue(accept, tableMediaTypes[format]))
+  const common = {
+    wantsCsv,
+    ...(tableFormat === undefined ? {} : { tableFormat }),
+    caller,
+    at: trace.at,
+    requestId: trace.requestId,
+    apiVersion,
+    signal,
+    idempotency,
+  }
   // The schemas of the operation have read query and body. The route table does not know their types.
   return accepted({ ...common, parameters: all, id: all['id'] ?? '', query, body: shaped } as RequestOf<Operation>)
 }
@@ -86,6 +98,14 @@ const jsonAnswer = (trace: Trace, body: Answer['body'], status: number): Answer 
 const ndjsonMediaType = 'application/x-ndjson'
 const csvMediaType = 'text/csv; charset=utf-8; header=present'
 
+/** Media types of whole tables. Binary formats are compressed inside. */
+const tableAnswers: Readonly<Record<TableFormat, Pick<Answer, 'mediaType' | 'isLong' | 'isBinary'>>> = {
+  csv: { mediaType: csvMediaType, isLong: true },
+  ndjson: { mediaType: tableMediaTypes.ndjson, isLong: true },
+  parquet: { mediaType: tableMediaTypes.parquet, isLong: true, isBinary: true },
+  arrow: { mediaType: tableMediaTypes.arrow, isLong: true, isBinary: true },
+}
+
 const writeAnswer = async (
   outcome: AcceptedOutcome,
   { operation, entry, caller }: RequestContext,
@@ -93,9 +113,10 @@ const writeAnswer = async (
   wantsCsv: boolean,
 ): Promise<Answer> => {
   const { csv } = entry.binding
-  if (csv !== undefined) trace.headers['Vary'] = 'Accept'
+  if (csv !== undefined || operation.tables !== undefined) trace.headers['Vary'] = 'Accept'
   if (outcome.serialized !== undefined) {
     const answer = jsonAnswer(trace, bodyOf(outcome.serialized), operation.status)
+    if (outcome.table !== undefined) return { ...answer, ...tableAnswers[outcome.table] }
     if (outcome.isTable === true) return { ...answer, mediaType: csvMediaType }
     return operation.ndjson === true ? { ...answer, mediaType: ndjsonMediaType } : answer
   }

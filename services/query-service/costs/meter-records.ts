@@ -3,12 +3,13 @@ import {
   meterRecordList,
   meterRecordRetrieve,
   recordListLimits,
+  recordSelectors,
   storedRecordsToCsv,
   storedRecordToWire,
 } from '../../contract/metering/meter-record-read.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { isId } from '../../domain/identifier.ts'
-import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { accepted, type Refused, type Result, refused } from '../../domain/refusal.ts'
 import {
   blocksOfRows,
   type ListedRow,
@@ -24,6 +25,7 @@ import { costTarget } from '../../platform/postgres/pricing/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import type { CostDependencies } from '../dependencies.ts'
+import { streamFormat, streamRecords } from '../exports/stream-records.ts'
 import { answerWork } from '../work-thread/run-work.ts'
 import { totalLength } from './answer-costs.ts'
 import { recordPrefix, recordViewOf } from './stored-row.ts'
@@ -131,6 +133,21 @@ const limitPieces = (rows: readonly ListedRow[]): readonly ListedRow[] => {
   return firstBeyond === -1 ? rows : rows.slice(0, firstBeyond)
 }
 
+/** Refuse a page without a selection, and a table without its period. */
+const refusePage = ({ query, tableFormat }: RecordListRequest): Refused | null => {
+  const isTableOnly = tableFormat !== undefined && tableFormat !== 'csv'
+  if (isTableOnly && query.limit === undefined && (query.start_time === undefined || query.end_time === undefined)) {
+    const field = query.start_time === undefined ? 'start_time' : 'end_time'
+    return refused('field_required', `${field} is required for a table in this format`, field)
+  }
+  if (recordSelectors.some(name => query[name] !== undefined)) return null
+  return refused(
+    'field_required',
+    `location_id is required, or one of ${recordSelectors.slice(1).join(', ')}`,
+    'location_id',
+  )
+}
+
 /**
  * List records, newest start first.
  * Source: docs/rules/metering.md #reading-records; docs/rules/identifiers-and-lists.md #lists.
@@ -139,8 +156,12 @@ const listRecords = async (
   dependencies: CostDependencies,
   request: RecordListRequest,
 ): Promise<Outcome<AnswerOf<typeof meterRecordList>>> => {
+  const format = streamFormat(request)
+  const refusal = format === null ? refusePage(request) : null
+  if (refusal !== null) return refusal
   const selection = await selectionOf(dependencies, request)
   if (!selection.ok) return selection
+  if (format !== null) return streamRecords(dependencies, request, selection.value, format)
   const cursor = await cursorOf(dependencies, request)
   if (!cursor.ok) return cursor
   const tenant = tenantOf(request)

@@ -34,6 +34,7 @@ import { timeZone } from '../../../services/platform/time-zone.ts'
 import { openWebhookHttpClient } from '../../../services/platform/webhook-client/webhook-http-client.ts'
 import { openWorkThread } from '../../../services/platform/work-thread/work-thread.ts'
 import { meteringFacts } from '../../../services/query-service/costs/metering-facts.ts'
+import { openTableStreams } from '../../../services/query-service/exports/table-streams.ts'
 import { costOperations, queryServiceOperations } from '../../../services/query-service/operations.ts'
 import { deadLetterOperations } from '../../../services/query-service/operator/dead-letters.ts'
 import { workThreadOptions } from '../../../services/query-service/work-thread/run-work.ts'
@@ -244,7 +245,14 @@ const openHttp = async (
       counts,
       referenceChanges: changes,
     }),
-    ...costOperations({ database, clickHouse, batchIds: batchIds(secret), timeZone, thread }),
+    ...costOperations({
+      database,
+      clickHouse,
+      streams: openTableStreams(null, stack),
+      batchIds: batchIds(secret),
+      timeZone,
+      thread,
+    }),
     ...registries,
     ...deadLetterOperations({ ...partitionStores, logger }),
   ]

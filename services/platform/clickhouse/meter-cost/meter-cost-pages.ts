@@ -70,16 +70,10 @@ export const blocksOfRows = async (
   return blocks
 }
 
-/** Return a page of rows, ordered by start and record id, newest first. With `isBack`, the oldest row comes first. */
-export const pageOfRows = async (
-  db: ClickHouse,
-  tenant: Tenant,
-  selection: RowSelection,
-  { after, isBack, limit }: RowPage,
-): Promise<readonly ListedRow[]> => {
+/** Return the conditions of a filter. */
+export const selectionConditions = (selection: RowSelection): readonly string[] => {
   const { locationIds, deviceIds, sessionReferenceId, recordReferenceId, batchId, from, to } = selection
-  const order = isBack ? 'ASC' : 'DESC'
-  const conditions = [
+  return [
     locationIds === null ? null : isAmong('location_id', locationIds),
     deviceIds === null ? null : isAmong('device_id', deviceIds),
     sessionReferenceId === null ? null : `session_reference_id = ${textLiteral(sessionReferenceId)}`,
@@ -87,10 +81,25 @@ export const pageOfRows = async (
     batchId === null ? null : `batch_id = ${idLiteral(batchId)}`,
     from === null ? null : `start_time >= ${instantLiteral(from)}`,
     to === null ? null : `start_time < ${instantLiteral(to)}`,
-    after === null
-      ? null
-      : `(start_time, record_id) ${isBack ? '>' : '<'} (${instantLiteral(after.start)}, ${idLiteral(after.recordId)})`,
   ].filter(condition => condition !== null)
+}
+
+/** Return a page of rows, ordered by start and record id, newest first. With `isBack`, the oldest row comes first. */
+export const pageOfRows = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  selection: RowSelection,
+  { after, isBack, limit }: RowPage,
+): Promise<readonly ListedRow[]> => {
+  const order = isBack ? 'ASC' : 'DESC'
+  const conditions = [
+    ...selectionConditions(selection),
+    ...(after === null
+      ? []
+      : [
+          `(start_time, record_id) ${isBack ? '>' : '<'} (${instantLiteral(after.start)}, ${idLiteral(after.recordId)})`,
+        ]),
+  ]
   const statement = `${meterCost(tenant, conditions.join(' AND '))} ORDER BY start_time ${order}, record_id ${order} LIMIT ${wholeLiteral(limit)}`
   const rows: ListedRow[] = []
   for await (const block of listedRows(db, tenant, statement, readSettings)) for (const row of block) rows.push(row)

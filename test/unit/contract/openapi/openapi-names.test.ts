@@ -65,8 +65,10 @@ describe.each(apiVersions)('the OpenAPI document of the %s version', apiVersion 
       ['/costs/session/{id}', 'post'],
       ['/meters/records', 'get'],
     ] as const) {
-      expect(answers(path, method)).toEqual(['application/json', 'text/csv'])
+      expect(answers(path, method).slice(0, 2)).toEqual(['application/json', 'text/csv'])
     }
+    const tables = ['application/x-ndjson', 'application/vnd.apache.parquet', 'application/vnd.apache.arrow.stream']
+    expect(answers('/meters/records', 'get').slice(2)).toEqual(tables)
     const taken = document['paths']?.['/meters/interval']?.['put']?.['requestBody']?.['content'] ?? {}
     expect(Object.keys(taken)).toEqual(['application/json', 'application/x-ndjson', 'text/csv'])
   })

@@ -1,0 +1,15 @@
+/** Formats of exported tables. */
+export const tableFormats = ['csv', 'ndjson', 'parquet', 'arrow'] as const
+
+export type TableFormat = (typeof tableFormats)[number]
+
+/**
+ * Media type of each format.
+ * Source: https://www.iana.org/assignments/media-types/media-types.xhtml.
+ */
+export const tableMediaTypes: Readonly<Record<TableFormat, string>> = {
+  csv: 'text/csv',
+  ndjson: 'application/x-ndjson',
+  parquet: 'application/vnd.apache.parquet',
+  arrow: 'application/vnd.apache.arrow.stream',
+}

@@ -1,0 +1,36 @@
+import type { TableFormat } from '../../../domain/interchange/table-format.ts'
+
+/** A new file of this process that the engine writes. */
+export type EngineFile = { readonly path: string; readonly format: TableFormat }
+
+/** Writes and reads files of this process. A SELECT may read other files with the table function `file`. */
+export type FileEngine = {
+  /** Write the answer of a SELECT to a new file. Aborting the signal ends the statement. */
+  readonly write: (select: string, file: EngineFile, signal: AbortSignal) => Promise<void>
+  /** Read a small answer: rows of JSON values. Aborting the signal ends the statement. */
+  readonly rows: (select: string, signal: AbortSignal) => Promise<readonly (readonly unknown[])[]>
+}
+
+/** Name of each format in the engine. */
+export const engineFormats: Readonly<Record<TableFormat, string>> = {
+  csv: 'CSVWithNames',
+  ndjson: 'JSONEachRow',
+  parquet: 'Parquet',
+  arrow: 'ArrowStream',
+}
+
+/** Time in s after which the engine ends an export. */
+const maxSeconds = 3_600
+
+/**
+ * Settings of a statement that writes a file: instants in ISO 8601, empty cells for null, lines of RFC 4180, and buffers
+ * that keep the memory flat. A sort larger than 64 MiB continues on the disk, and small blocks bound the merge of its files.
+ */
+export const fileSettings = `max_execution_time=${maxSeconds}, max_threads=2, max_insert_threads=1,
+  do_not_merge_across_partitions_select_final=1, max_bytes_before_external_sort=67108864,
+  max_bytes_ratio_before_external_sort=0, max_block_size=8192, query_plan_remove_redundant_sorting=0,
+  max_memory_usage=734003200, min_insert_block_size_rows=65536, min_insert_block_size_bytes=16777216,
+  date_time_output_format='iso', format_csv_null_representation='', output_format_csv_crlf_end_of_line=1,
+  output_format_json_quote_decimals=0, output_format_json_quote_64bit_integers=0,
+  output_format_parquet_compression_method='snappy', output_format_parquet_row_group_size=131072,
+  output_format_arrow_compression_method='none', output_format_arrow_string_as_string=1`

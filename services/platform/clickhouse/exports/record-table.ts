@@ -1,0 +1,86 @@
+import type { TableFormat } from '../../../domain/interchange/table-format.ts'
+import type { Tenant } from '../../../domain/tenant.ts'
+import { textLiteral } from '../encoding/literals.ts'
+import { type RowSelection, selectionConditions } from '../meter-cost/meter-cost-pages.ts'
+import { meterCost } from '../meter-cost/meter-cost-reads.ts'
+
+/** A table of records. `nonCommodityIds`: all NON_COMMODITY tariffs of the tenant; the other tariffs are COMMODITY. */
+export type RecordTable = {
+  readonly tenant: Tenant
+  readonly selection: RowSelection
+  readonly nonCommodityIds: readonly string[]
+  /** One row for each piece instead of one row for each record. */
+  readonly hasPieces: boolean
+  readonly format: TableFormat
+  /** Texts of a CSV table are written as they are, also those that a spreadsheet reads as a formula. */
+  readonly isRaw: boolean
+}
+
+const hexOf = (column: string): string => `lower(hex(${column}))`
+
+/** Write a text of a CSV table so that no spreadsheet reads the text as a formula. */
+const safeText = (column: string, { format, isRaw }: RecordTable): string =>
+  format === 'csv' && !isRaw ? `if(match(${column}, '^[=+@\\t\\r-]'), concat('\\'', ${column}), ${column})` : column
+
+const textOrNull = (column: string, table: RecordTable): string => `nullIf(${safeText(column, table)}, '')`
+
+/** Ids in one literal: the engine limits the number of literals of a statement. */
+const idSet = (ids: readonly string[]): string =>
+  `(SELECT toFixedString(unhex(arrayJoin(splitByChar(',', ${textLiteral(ids.map(id => id.slice(-24)).join(','))}))), 12))`
+
+/** A record whose tariff changes has several tariffs of a kind. A space separates their ids. */
+const tariffTexts = (isNonCommodity: boolean, { nonCommodityIds }: RecordTable): string => {
+  if (nonCommodityIds.length === 0 && isNonCommodity) return "CAST(NULL, 'Nullable(String)')"
+  const isOfKind = `tariff ${isNonCommodity ? '' : 'NOT '}IN ${idSet(nonCommodityIds)}`
+  const chosen = nonCommodityIds.length === 0 ? 'tariffs' : `arrayFilter(tariff -> ${isOfKind}, tariffs)`
+  return `nullIf(arrayStringConcat(arrayMap(tariff -> concat('trf_', ${hexOf('tariff')}), ${chosen}), ' '), '')`
+}
+
+/** Stored columns of the sorted rows. Texts are written after the sort, so that the sort has few bytes. */
+const storedColumns = `record_id AS record, location_id AS location, device_id AS device,
+  session_reference_id AS session, record_reference_id AS reference, energy_flow_direction AS flow,
+  tariff_direction AS direction, status = 'UNPRICED' AS is_unpriced, currency, tariff_ids AS tariffs,
+  start_time AS starts_at, end_time AS ends_at, energy, cost AS amount, record_confidence, confidence AS price_confidence,
+  pricing_revision`
+
+/** Columns of the pieces. A row with one piece has its price in columns of its own. */
+const storedPieces = `, price AS only_price, tier AS only_tier, pieces.start_time AS starts, pieces.energy AS energies,
+  pieces.price AS prices, pieces.tier AS tiers, pieces.cost AS amounts`
+
+/** Number, start, end, energy, price, tier and cost of each piece of a row. */
+const pieceOfRow = `ARRAY JOIN if(empty(starts),
+    [(toUInt32(1), starts_at, ends_at, energy, only_price, only_tier, ifNull(amount, toDecimal128(0, 9)))],
+    arrayZip(arrayMap(n -> toUInt32(n), arrayEnumerate(starts)), starts,
+      arrayConcat(arraySlice(starts, 2), [ends_at]), energies, prices, tiers, amounts)) AS part`
+
+/** Confidence of the record and of its price together, in 1e-4, half up. */
+const confidence = `CAST(toDecimal64(intDiv(toUInt64(record_confidence) * price_confidence + 50000000, 100000000), 4) / 10000,
+  'Decimal(9, 4)') AS confidence`
+
+/** Columns that a table of records and a table of pieces share. */
+const sharedColumns = (table: RecordTable): string => `concat('mre_', ${hexOf('record')}) AS id,
+  concat('loc_', ${hexOf('location')}) AS location_id,
+  if(device = toFixedString('', 12), NULL, concat('dev_', ${hexOf('device')})) AS device_id,
+  ${textOrNull('session', table)} AS session_reference_id, ${textOrNull('reference', table)} AS record_reference_id,
+  toString(flow) AS energy_flow_direction, toString(direction) AS tariff_direction,
+  if(is_unpriced, 'UNPRICED', 'PRICED') AS status, toString(currency) AS currency_code,
+  ${tariffTexts(false, table)} AS commodity_tariff_id, ${tariffTexts(true, table)} AS non_commodity_tariff_id`
+
+const recordValues = `starts_at AS start_time, ends_at AS end_time, energy AS energy_wh, amount AS cost, ${confidence},
+  pricing_revision AS revision`
+
+const pieceValues = `part.2 AS start_time, part.3 AS end_time, part.4 AS energy_wh,
+  if(is_unpriced, NULL, part.7) AS cost, ${confidence}, pricing_revision AS revision,
+  if(is_unpriced, NULL, part.5) AS price,
+  if(is_unpriced, NULL, CAST(CAST(part.6, 'Decimal(38, 9)') / 1000, 'Decimal(18, 9)')) AS tier_kwh, part.1 AS piece`
+
+const rowsOfTable = ({ tenant, selection }: RecordTable): string =>
+  meterCost(tenant, selectionConditions(selection).join(' AND ') || 'true')
+
+/** Return the SELECT of a table of records, ordered by start and id. One statement reads one state of the rows. */
+export const recordTableSelect = (table: RecordTable): string => {
+  const { hasPieces } = table
+  return `SELECT ${sharedColumns(table)}, ${hasPieces ? pieceValues : recordValues}
+  FROM (SELECT ${storedColumns}${hasPieces ? storedPieces : ''} ${rowsOfTable(table)}
+    ORDER BY start_time, record_id) ${hasPieces ? pieceOfRow : ''}`
+}

@@ -1,0 +1,149 @@
+import { parquetMetadata, parquetReadObjects } from 'hyparquet'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Client } from '../../support/system/client.ts'
+import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
+
+const system = useSharedSystem()
+let client: Client
+let home: string
+let commodity: string
+let grid: string
+
+const period = 'start_time=2025-06-01T00:00:00Z&end_time=2025-06-02T00:00:00Z'
+const ten = '2025-06-01T10:00:00Z'
+const quarterPast = '2025-06-01T10:15:00Z'
+const half = '2025-06-01T10:30:00Z'
+
+const mediaTypes = {
+  csv: 'text/csv',
+  ndjson: 'application/x-ndjson',
+  parquet: 'application/vnd.apache.parquet',
+  arrow: 'application/vnd.apache.arrow.stream',
+}
+
+const table = async (format: keyof typeof mediaTypes, query = period) => {
+  const { base_url: url, account_id: account, test_key: key } = system.sandbox()
+  const authorization = `Basic ${Buffer.from(`${account}:${key}`).toString('base64')}`
+  return fetch(`${url}/meters/records?${query}`, {
+    headers: { Accept: mediaTypes[format], Authorization: authorization },
+  })
+}
+const textOf = async (format: 'csv' | 'ndjson', query?: string) => (await table(format, query)).text()
+
+const columns = [
+  'id',
+  'location_id',
+  'device_id',
+  'session_reference_id',
+  'record_reference_id',
+  'energy_flow_direction',
+  'tariff_direction',
+  'status',
+  'currency_code',
+  'commodity_tariff_id',
+  'non_commodity_tariff_id',
+  'start_time',
+  'end_time',
+  'energy_wh',
+  'cost',
+  'confidence',
+  'revision',
+]
+
+beforeAll(async () => {
+  client = await system.login()
+  home = await makeHome(client, {})
+  const tariff = { location_id: home, direction: 'IMPORT' }
+  const tiers = [
+    { to_kwh: 2, fixed: 0.1 },
+    { to_kwh: null, fixed: 0.4 },
+  ]
+  const schedule = [
+    {
+      months: ['All'],
+      days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: tiers }] }],
+    },
+  ]
+  commodity = await makeOne(client, '/tariffs', { ...tariff, type: 'COMMODITY', schedule })
+  grid = await makeOne(client, '/tariffs', { ...tariff, type: 'NON_COMMODITY', schedule: priceSchedule(0.05) })
+  await client.submit([
+    bought(home, 3, quarterPast, half, { session_reference_id: '=1+1', record_reference_id: 'a "quoted", text' }),
+    bought(home, 1, ten, quarterPast, { confidence: 0.5 }),
+    bought(home, 7, '2025-06-02T00:00:00Z', '2025-06-02T01:00:00Z'),
+  ])
+})
+
+describe('the table of all records of a period', () => {
+  it('has the columns in order, oldest start first, and the tariffs of each kind', async () => {
+    const lines = (await textOf('ndjson')).trim().split('\n')
+    const rows = lines.map(line => JSON.parse(line) as Record<string, unknown>)
+    expect(rows.map(row => Object.keys(row))).toEqual([columns, columns])
+    // 1 kWh × (0.1 + 0.05); then 1 kWh × 0.15 and 2 kWh × (0.4 + 0.05).
+    expect(rows.map(row => [row['start_time'], row['energy_wh'], row['cost'], row['confidence']])).toEqual([
+      ['2025-06-01T10:00:00.000Z', 1000, 0.15, 0.5],
+      ['2025-06-01T10:15:00.000Z', 3000, 1.05, 1],
+    ])
+    expect(rows[0]).toMatchObject({
+      location_id: home,
+      device_id: null,
+      commodity_tariff_id: commodity,
+      non_commodity_tariff_id: grid,
+      status: 'PRICED',
+    })
+  })
+
+  it('is RFC 4180 text as CSV, and no text of it is a formula', async () => {
+    const answer = await table('csv')
+    expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present')
+    const [head, first, second, end] = (await answer.text()).split('\r\n')
+    expect([head, end]).toEqual([columns.map(name => `"${name}"`).join(','), ''])
+    expect(first).toContain(`"${home}",,,,"INBOUND"`)
+    expect(second).toContain(`"'=1+1","a ""quoted"", text"`)
+    expect(await textOf('csv', `${period}&raw=true`)).toContain('"=1+1"')
+  })
+
+  it('has a row for each piece if requested', async () => {
+    const rows = (await textOf('ndjson', `${period}&pieces=true&location_id=${home}`)).trim().split('\n')
+    const pieces = rows.map(line => JSON.parse(line) as Record<string, unknown>)
+    expect(pieces.map(row => [row['piece'], row['energy_wh'], row['price'], row['tier_kwh'], row['cost']])).toEqual([
+      [1, 1000, 0.15, 0, 0.15],
+      [1, 1000, 0.15, 0, 0.15],
+      [2, 2000, 0.45, 2, 0.9],
+    ])
+    expect([pieces[1]?.['end_time'], pieces[2]?.['end_time']]).toEqual([
+      pieces[2]?.['start_time'],
+      '2025-06-01T10:30:00.000Z',
+    ])
+  })
+
+  it('is read by an independent reader of Parquet, with exact types', async () => {
+    const bytes = await (await table('parquet')).arrayBuffer()
+    const { schema, num_rows: rows } = parquetMetadata(bytes)
+    expect([schema.slice(1).map(({ name }) => name), rows]).toEqual([columns, 2n])
+    const typeOf = (name: string) => schema.find(one => one.name === name)?.logical_type
+    expect(typeOf('energy_wh')).toMatchObject({ type: 'DECIMAL', precision: 18, scale: 6 })
+    expect(typeOf('cost')).toMatchObject({ type: 'DECIMAL', precision: 38, scale: 9 })
+    expect(typeOf('start_time')).toMatchObject({ type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' })
+    const read = await parquetReadObjects({ file: bytes })
+    expect(read.map(row => [row['start_time'], row['energy_wh'], Math.round(row['cost'] * 1e9), row['id']])).toEqual([
+      [new Date(ten), 1000, 150_000_000, expect.stringMatching(/^mre_/)],
+      [new Date(quarterPast), 3000, 1_050_000_000, expect.stringMatching(/^mre_/)],
+    ])
+  })
+
+  it('is an Arrow stream, which begins with its schema and ends with its end marker', async () => {
+    const bytes = Buffer.from(await (await table('arrow')).arrayBuffer())
+    expect(bytes.subarray(0, 4).toString('hex')).toBe('ffffffff')
+    expect(bytes.subarray(-8).toString('hex')).toBe('ffffffff00000000')
+  })
+
+  it('keeps pages for requests with a limit, and refuses a table without a period', async () => {
+    const page = await textOf('csv', `${period}&location_id=${home}&limit=1`)
+    expect(page.split('\r\n')).toHaveLength(3)
+    const refused = await table('parquet', `location_id=${home}`)
+    expect([refused.status, ((await refused.json()) as { field: string }).field]).toEqual([400, 'start_time'])
+    const empty = await textOf('csv', 'start_time=2020-01-01T00:00:00Z&end_time=2020-01-02T00:00:00Z')
+    expect(empty.split('\r\n')).toHaveLength(2)
+  })
+})
