@@ -14,6 +14,9 @@ export type MarketPrice = { readonly start: number; readonly end: number; readon
 const priceScale = 9
 const priceLimit = 1_000_000n * 10n ** BigInt(priceScale)
 
+/** First instant of year 1. PostgreSQL has no year 0. */
+const minStart = -62_135_596_800_000
+
 const marketPriceInput = fields({
   start_time: instant,
   end_time: instant,
@@ -24,6 +27,8 @@ const marketPriceInput = fields({
   .meta({ component: 'MarketPriceInput' })
   .transform((wire, context): MarketPrice => {
     const price = { start: wire.start_time.at, end: wire.end_time.at, value: wire.value }
+    if (price.start < minStart)
+      return refuseField(context, 'time_out_of_range', 'must not be before 0001-01-01T00:00:00Z', ['start_time'])
     return price.start < price.end
       ? price
       : refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
@@ -105,7 +110,7 @@ export const marketPricePut = defineOperation({
   bodyLimit: submissionLimits.bytes,
   answer: { name: 'MarketPriceChange', shape: marketPriceChangeShape },
   status: 200,
-  refusals: ['end_before_start'],
+  refusals: ['end_before_start', 'time_out_of_range'],
   examples: {
     body: [{ start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T11:00:00Z', value: 0.08123 }],
     answer: { stored: 1, replaced: 0, unchanged: 0 },
