@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
+import type { Sandbox } from '../../services/platform/access/sandbox-file.ts'
 import { generateDecimalRecords } from '../support/clients/decimal-records.ts'
 import { type ExampleCall, exampleCalls } from '../support/clients/example-calls.ts'
+import { buildPythonClient, hasPython, runPython } from '../support/clients/python-client.ts'
 import {
   type AnyClient,
   buildTypescriptClient,
@@ -9,13 +11,13 @@ import {
   loadClient,
   runInClient,
 } from '../support/clients/typescript-client.ts'
-import { loopbackWebhooks } from '../support/registry/isolation-fixture.ts'
+import { createOtherAccount, openRecords } from '../support/registry/accounts.ts'
+import { assertDefined, loopbackWebhooks } from '../support/registry/isolation-fixture.ts'
 import { createLocation } from '../support/registry/object-fixture.ts'
+import { login as loginTo } from '../support/system/client.ts'
 import { useSystem } from '../support/system/use-system.ts'
 
-const { sandbox, login } = useSystem(loopbackWebhooks)
-
-beforeAll(buildTypescriptClient)
+const { sandbox, login, folder } = useSystem(loopbackWebhooks)
 
 const methodName = (id: string): string => id.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
@@ -32,6 +34,8 @@ const perform = async (
 }
 
 describe('the TypeScript client', () => {
+  beforeAll(buildTypescriptClient)
+
   it.each([
     ['current', 'test'],
     ['earlier', 'live'],
@@ -88,5 +92,57 @@ describe('the TypeScript client', () => {
     expect(read).toEqual(new Map(records.map(one => [one.record_reference_id, one.value])))
     // Floats would change some of the texts.
     expect(records.filter(({ value }) => String(Number(value)) !== value).length).toBeGreaterThan(100)
+  })
+})
+
+describe.skipIf(!hasPython)('the Python client', () => {
+  let account: Sandbox | undefined
+  const accountOf = (): Sandbox => assertDefined(account)
+  beforeAll(async () => {
+    await buildPythonClient()
+    await using records = await openRecords(folder)
+    account = await createOtherAccount(records, folder, sandbox())
+  })
+
+  it('keeps decimals, retries, reads lists and verifies deliveries', async () => {
+    await runPython(['-m', 'unittest', 'discover', '-s', 'tests'])
+  })
+
+  it('has an example in its README that prints the cost', async () => {
+    const { base_url, test_key } = accountOf()
+    const example = readFileSync('clients/python/examples/first_cost.py', 'utf8')
+    expect(readFileSync('clients/python/README.md', 'utf8')).toContain(example)
+    expect(await runPython(['examples/first_cost.py'], '', { URL: base_url, KEY: test_key })).toBe('1.961\n')
+  })
+
+  it('has one version, in its package and in its module', () => {
+    const [project, module] = ['pyproject.toml', 'wattledger/__init__.py'].map(path =>
+      /version__? = "([^"]+)"|^version = "([^"]+)"/m.exec(readFileSync(`clients/python/${path}`, 'utf8')),
+    )
+    expect(project?.[2]).toBe(module?.[1])
+    expect(project?.[2]).toMatch(/^\d+\.\d+\.\d+$/)
+  })
+
+  it.each([
+    ['current', 'test'],
+    ['earlier', 'live'],
+  ] as const)('performs every example of the %s OpenAPI document, and keeps each number', async (version, mode) => {
+    const { base_url, account_id, live_key, test_key } = accountOf()
+    const calls = await exampleCalls(accountOf(), mode, version)
+    const api_key = mode === 'live' ? live_key : test_key
+    const input = JSON.stringify({ version, base_url, account_id, api_key, calls })
+    expect(JSON.parse(await runPython(['tests/run_examples.py'], input))).toEqual([])
+    expect(calls.length).toBeGreaterThan(50)
+  })
+
+  it('uploads 10,000 random decimals in chunks, and reads the same texts from a list', async () => {
+    const { base_url, test_key: api_key } = accountOf()
+    const location_id = await createLocation(await loginTo(accountOf()))
+    const records = generateDecimalRecords(10_000, 2)
+    const input = JSON.stringify({ base_url, api_key, location_id, records })
+    expect(JSON.parse(await runPython(['tests/run_decimals.py'], input))).toEqual({
+      processed: [5_000, 5_000],
+      read: Object.fromEntries(records.map(one => [one.record_reference_id, one.value])),
+    })
   })
 })
