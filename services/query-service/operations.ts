@@ -14,6 +14,7 @@ import { planAssignmentOperations } from './plans/plan-assignments.ts'
 import { planVersionOperations } from './plans/plan-versions.ts'
 import { planOperations } from './plans/plans.ts'
 import { accountOperations } from './registry/account.ts'
+import { accountReadOperations } from './registry/account-reads.ts'
 import { calendarOperations } from './registry/calendars.ts'
 import { customerOperations } from './registry/customers.ts'
 import { deviceOperations } from './registry/devices.ts'
@@ -22,12 +23,13 @@ import { providerOperations } from './registry/providers.ts'
 import { tariffOperations } from './registry/tariffs.ts'
 import { userOperations } from './users/users.ts'
 
-/** Bind the operations on costs, records and receipts. */
+/** Bind the operations on costs, records and receipts, and the reads that combine several kinds of objects. */
 export const costOperations = (dependencies: CostDependencies): readonly Binding[] => [
   intervalCostOperation(dependencies),
   sessionCostOperation(dependencies),
   ...meterBatchOperations(dependencies),
   ...meterRecordOperations(dependencies),
+  ...accountReadOperations(dependencies),
 ]
 
 /** Bind the operations on the objects of an account: registry, tariffs, market sources, events and webhooks. */

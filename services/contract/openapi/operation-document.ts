@@ -131,6 +131,9 @@ const parameterExample = (name: string, path?: string): string | undefined => {
   return exampleValues[segment] ?? (prefix === undefined ? undefined : `${prefix}_${exampleDigits}`)
 }
 
+/** Return the first example that a parameter declares; undefined if there is none. */
+const ownExample = ({ examples }: JsonSchema): unknown => (Array.isArray(examples) ? examples[0] : undefined)
+
 const queryParameters = (schema: JsonSchema, examples: DocumentPart = {}): readonly DocumentPart[] =>
   Object.entries(propertiesOf(schema)).map(([name, { description, ...property }]) => ({
     name,
@@ -138,7 +141,7 @@ const queryParameters = (schema: JsonSchema, examples: DocumentPart = {}): reado
     ...optionalMember('description', description),
     required: requiredOf(schema).includes(name),
     schema: property,
-    ...optionalMember('example', examples[name] ?? parameterExample(name)),
+    ...optionalMember('example', examples[name] ?? parameterExample(name) ?? ownExample(property)),
   }))
 
 /** Return the id of an example object, if a path accepts own references of one kind. */

@@ -21,11 +21,14 @@ import * as planAssignment from '../plans/plan-assignment.ts'
 import * as price from '../prices/price.ts'
 import * as priceAudit from '../prices/price-audit.ts'
 import * as account from '../registry/account.ts'
+import { accountOverviewRetrieve } from '../registry/account-overview.ts'
+import { auditEntryList } from '../registry/audit-entry.ts'
 import * as customer from '../registry/customer.ts'
 import * as device from '../registry/device.ts'
 import * as location from '../registry/location.ts'
 import * as locationStatus from '../registry/location-status.ts'
 import * as provider from '../registry/provider.ts'
+import { objectSearch } from '../registry/search.ts'
 import * as scheduleAmount from '../schedules/schedule-amount.ts'
 import * as scheduleSlots from '../schedules/schedule-slots.ts'
 import * as simulation from '../simulations/simulation.ts'
@@ -38,6 +41,9 @@ import * as user from '../users/user.ts'
 export const operations: readonly Operation[] = [
   account.accountLogin,
   account.accountRetrieve,
+  accountOverviewRetrieve,
+  objectSearch,
+  auditEntryList,
   meterBatch.meterIntervalSubmit,
   meterCumulative.meterCumulativeSubmit,
   meterBatch.meterBatchRetrieve,

@@ -11,18 +11,26 @@ import { icon } from '../ui-kit/frame.ts'
 import { accountRoutes } from './account.ts'
 import { apiFor, type FetchApi } from './api.ts'
 import type { ConsoleRequest, ConsoleRoute } from './console-request.ts'
+import { batchRoutes } from './costs/batch-page.ts'
+import { costRoutes } from './costs/cost-pages.ts'
+import { recordRoutes } from './costs/record-pages.ts'
+import { sessionRoutes } from './costs/session-pages.ts'
 import { eventRoutes } from './events/events.ts'
 import { webhookRoutes } from './events/webhooks.ts'
+import { findRoutes } from './find/find.ts'
 import { isSecure, readOwnForm, type SentForms, sentForms } from './forms.ts'
 import { keyRoutes } from './keys.ts'
 import type { ApiCall } from './kit/api-requests.ts'
 import { objectRoutes } from './objects/object-pages.ts'
+import { calendarKind, chargeKind, planKind } from './objects/pricing-kinds.ts'
 import { customerKind, deviceKind, locationKind } from './objects/registry-kinds.ts'
+import { tariffKind } from './objects/tariff-kind.ts'
 import { overviewRoutes } from './overview/overview.ts'
 import { answerResult, fileAnswer, pageAnswer, redirect, signOutPath } from './page-frame.ts'
 import { foreignFormPage, problemPage } from './page-parts.ts'
 import { cookieFor, formToken, sessionOf, signOut, tokenOf } from './session.ts'
 import { answerSignIn, signInPath } from './sign-in.ts'
+import { statementRoutes } from './statements/statement-pages.ts'
 
 export type ConsoleDependencies = {
   readonly database: Database
@@ -154,9 +162,19 @@ const honoPath = (path: string): string => path.replace(/:\w+/g, '$&{[\\w-]{1,64
 export const createConsole = (dependencies: ConsoleDependencies): Hono => {
   const routes = [
     ...overviewRoutes,
+    ...findRoutes,
+    ...costRoutes,
+    ...recordRoutes,
+    ...batchRoutes,
+    ...sessionRoutes,
+    ...statementRoutes,
     ...objectRoutes(locationKind),
     ...objectRoutes(deviceKind),
     ...objectRoutes(customerKind),
+    ...objectRoutes(tariffKind),
+    ...objectRoutes(planKind),
+    ...objectRoutes(chargeKind),
+    ...objectRoutes(calendarKind),
     ...eventRoutes,
     ...webhookRoutes,
     ...keyRoutes(dependencies),

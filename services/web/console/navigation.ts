@@ -11,8 +11,31 @@ type NavigationGroup = {
 const navigationGroups: readonly NavigationGroup[] = [
   { title: null, pages: [['/console', 'Overview']] },
   {
+    title: 'Energy and cost',
+    pages: [
+      ['/console/costs', 'Costs'],
+      ['/console/sessions', 'Sessions'],
+      ['/console/records', 'Records'],
+      ['/console/statements', 'Statements'],
+      ['/console/unpriced', 'Unpriced energy'],
+    ],
+  },
+  {
     title: 'Registry',
-    pages: [['/console/locations', 'Locations']],
+    pages: [
+      ['/console/locations', 'Locations'],
+      ['/console/devices', 'Devices'],
+      ['/console/customers', 'Customers'],
+    ],
+  },
+  {
+    title: 'Pricing',
+    pages: [
+      ['/console/tariffs', 'Tariffs'],
+      ['/console/plans', 'Plans'],
+      ['/console/charges', 'Charges'],
+      ['/console/calendars', 'Calendars'],
+    ],
   },
   {
     title: 'Deliveries',
@@ -45,3 +68,9 @@ export const navigation = (path: string): Html =>
 
 /** Button that opens the navigation on phones. */
 export const navigationButton: Html = html`<button class="quiet menu" type="button" popovertarget="places">Menu</button>`
+
+/** Search for own references and ids. The script focuses it with the key "/". */
+export const searchForm = (query: string): Html =>
+  html`<form class="find" role="search" method="get" action="/console/find">
+<input name="query" type="search" value="${query}" maxlength="64" placeholder="Find a reference or id" aria-label="Find a reference or id"
+autocomplete="off" spellcheck="false" aria-keyshortcuts="/"><kbd aria-hidden="true">/</kbd></form>`

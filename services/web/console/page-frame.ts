@@ -5,7 +5,7 @@ import type { PageResult } from './console-request.ts'
 import { type ApiCall, apiRequests } from './kit/api-requests.ts'
 import type { TableView } from './kit/data-table.ts'
 import { doneNotice } from './kit/done-notice.ts'
-import { navigation, navigationButton } from './navigation.ts'
+import { navigation, navigationButton, searchForm } from './navigation.ts'
 import type { ConsoleSession } from './session.ts'
 
 /**
@@ -48,8 +48,8 @@ export const signOutPath = '/console/sign-out'
 const signOutForm = (csrf: string): Html =>
   form(csrf, signOutPath, html`<button class="quiet" type="submit">Sign out</button>`, 'inline')
 
-const headerOf = (session: ConsoleSession, csrf: string): Html =>
-  html`<header class="bar">${navigationButton}${brand}${modeBadge(session)}
+const headerOf = (session: ConsoleSession, csrf: string, query: URLSearchParams): Html =>
+  html`<header class="bar">${navigationButton}${brand}${modeBadge(session)}${searchForm(query.get('query') ?? '')}
 <span class="account">${session.accountId}</span>${signOutForm(csrf)}</header>`
 
 const chartFiles = html`<link rel="stylesheet" href="/console/assets/uplot.css">
@@ -79,7 +79,7 @@ ${view.hasCharts === true ? chartFiles : null}
 </head>
 <body class="console">
 <a class="skip" href="#content">Skip to content</a>
-${session === null ? anonymousHeader : headerOf(session, csrf)}
+${session === null ? anonymousHeader : headerOf(session, csrf, query)}
 <div class="${session === null ? 'alone' : 'with-places'}">${session === null ? null : navigation(path)}
 <main id="content" tabindex="-1">${(view.status ?? 200) < 400 ? doneNotice(query) : null}${view.body}${apiRequests(calls)}</main></div>
 </body>

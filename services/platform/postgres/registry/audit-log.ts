@@ -4,7 +4,7 @@ import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { writeJson } from '../../write-json.ts'
 import { toTimestamp } from '../column.ts'
 import { type Query, readRows } from '../database.ts'
-import { ownedBy } from '../page.ts'
+import { matching, ownedBy } from '../page.ts'
 import type { Tenant, TenantTransaction } from '../transaction.ts'
 
 /** Audit entry. `actor` is the id of a key, `operator` or `system`; `action` is `resource.verb`; `at` in ms. */
@@ -28,11 +28,15 @@ export const appendAudit = async (query: Query, { accountId, liveMode }: Tenant,
       ${toTimestamp(entry.at)})`)
 }
 
-/** Read the newest audit entries, up to `limit`. */
-export const readAudit = ({ query, ...tenant }: TenantTransaction, limit: number): Promise<readonly AuditEntry[]> =>
+/** Read the newest audit entries of an object, or with null of all objects, up to `limit`. */
+export const readAudit = (
+  { query, ...tenant }: TenantTransaction,
+  limit: number,
+  objectId: string | null = null,
+): Promise<readonly AuditEntry[]> =>
   readRows(query)(sql`
     select actor, action, object_id as "objectId", detail, time_created as at
-    from audit_log where ${ownedBy(tenant)} order by place desc limit ${limit}`)
+    from audit_log where ${ownedBy(tenant)} and ${matching('object_id', objectId)} order by place desc limit ${limit}`)
 
 /** End of a chain of audit entries: their number, and the hash of the last one. */
 export type AuditHead = Tenant & { readonly entries: number; readonly hash: string }

@@ -21,6 +21,15 @@
     find.select()
   })
 
+  // Parts of a page that take longer are loaded after the page.
+  for (const part of all('[data-load]')) {
+    fetch(part.dataset.load, { redirect: 'manual' })
+      .then(async answer => {
+        if (answer.ok) part.innerHTML = await answer.text()
+      })
+      .catch(() => undefined)
+  }
+
   // Poll the newest rows and add the unknown ones. Events that are committed late are found too.
   const tail = document.querySelector('#tail')
   const live = document.querySelector('#live')

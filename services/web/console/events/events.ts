@@ -1,8 +1,22 @@
 import type { EventWire } from '../../../contract/events/event.ts'
-import { html } from '../../ui-kit/html.ts'
+import type { WebhookDeliveryWire } from '../../../contract/events/webhook-delivery.ts'
+import type { WebhookEndpointWire } from '../../../contract/events/webhook-endpoint.ts'
+import { type Content, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
-import { cells, facts, field, instant, listQuery, pageLinks, type Row, showResult, table } from '../page-parts.ts'
+import {
+  cells,
+  errorNotice,
+  facts,
+  field,
+  instant,
+  listQuery,
+  pageLinks,
+  type Row,
+  showResult,
+  table,
+} from '../page-parts.ts'
+import { deliveryColumns, deliveryRow } from './webhook-deliveries.ts'
 
 /** Number of events that the live list loads at once. */
 const tailSize = 50
@@ -65,24 +79,51 @@ const tail = async ({ api, query }: ConsoleRequest) => {
   return { fragment: html`${list.ok ? list.value.data.map(event => eventRow(event)(columnNames)) : null}` }
 }
 
-const event = async ({ api, ids }: ConsoleRequest) => {
+/** Maximum number of endpoints whose delivery an event page looks up. */
+const maxEndpoints = 20
+
+/** Find the deliveries of an event to the endpoints of the account. */
+const deliveriesOf = async ({ api, csrf }: ConsoleRequest, eventId: string): Promise<Content> => {
+  const endpoints = await api<ListOf<WebhookEndpointWire>>('GET', `/webhooks?limit=${maxEndpoints}`)
+  if (!endpoints.ok) return errorNotice(endpoints.fault)
+  const found = await Promise.all(
+    endpoints.value.data.map(async ({ id, url }) => {
+      const list = await api<ListOf<WebhookDeliveryWire>>('GET', `/webhooks/${id}/deliveries?event_id=${eventId}`)
+      return list.ok ? list.value.data.map(one => ({ ...one, url })) : []
+    }),
+  )
+  return html`${found
+    .flat()
+    .map(
+      one =>
+        html`<p>To <a href="/console/webhooks/${one.endpoint_id}">${one.url}</a>:</p>${table(
+          `Delivery to ${one.url}`,
+          deliveryColumns,
+          [deliveryRow(csrf, one)],
+          '',
+        )}`,
+    )}${found.flat().length === 0 ? html`<p class="empty">No endpoint received this event. Check the event types of your endpoints.</p>` : null}`
+}
+
+const event = async (request: ConsoleRequest) => {
+  const { api, ids } = request
   const found = await api<EventWire>('GET', `/events/${ids[0]}`)
   return {
     title: 'Event',
     status: found.ok ? 200 : found.status,
-    body: html`<h1>Event</h1>
-${showResult(
-  found,
-  one =>
-    html`${facts(
-      ['ID', html`<code>${one.id}</code>`],
-      ['Type', html`<code>${one.type}</code>`],
-      ['Time', instant(one.time_created)],
-      ['Object', objectOf(one)],
-    )}
-<h2>Data</h2><pre class="block" tabindex="0">${JSON.stringify(one.data, null, 2)}</pre>`,
-)}
-<p><a href="/console/events">All events</a></p>`,
+    body: html`<p class="trail"><a href="/console/events">Events</a></p><h1>Event</h1>
+${
+  found.ok
+    ? html`${facts(
+        ['ID', html`<code>${found.value.id}</code>`],
+        ['Type', html`<code>${found.value.type}</code>`],
+        ['Time', instant(found.value.time_created)],
+        ['Object', objectOf(found.value)],
+      )}
+<section aria-labelledby="deliveries"><h2 id="deliveries">Deliveries</h2>${await deliveriesOf(request, found.value.id)}</section>
+<h2>Data</h2><pre class="block" tabindex="0">${JSON.stringify(found.value.data, null, 2)}</pre>`
+    : errorNotice(found.fault)
+}`,
   }
 }
 

@@ -61,16 +61,17 @@ ${table.markup}${pageLinks(consolePath(kind), query, retained, list.value)}`,
   }
 }
 
-const actionsOf = <Wire extends AnyObject>(kind: ObjectKind<Wire>, request: ConsoleRequest, object: Wire): Content =>
-  mayChange(request)
-    ? html`<div class="actions">${
-        kind.editable === undefined
-          ? null
-          : html`<a class="button" href="${consolePath(kind, object.id)}/edit">Edit</a>`
-      }${kind.deletions.map(
-        ({ name, label }) => html`<a class="button danger" href="${consolePath(kind, object.id)}/${name}">${label}</a>`,
-      )}</div>`
-    : null
+const actionsOf = <Wire extends AnyObject>(kind: ObjectKind<Wire>, request: ConsoleRequest, object: Wire): Content => {
+  const path = consolePath(kind, object.id)
+  const links = kind.linksOf?.(object) ?? []
+  const changes = mayChange(request)
+    ? [
+        kind.editable === undefined ? null : html`<a class="button" href="${path}/edit">Edit</a>`,
+        ...kind.deletions.map(({ name, label }) => html`<a class="button danger" href="${path}/${name}">${label}</a>`),
+      ]
+    : []
+  return html`<div class="actions">${links.map(([label, href]) => html`<a class="button" href="${href}">${label}</a>`)}${changes}</div>`
+}
 
 const showObject = async <Wire extends AnyObject>(
   kind: ObjectKind<Wire>,

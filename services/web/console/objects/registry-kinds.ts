@@ -101,6 +101,12 @@ export const locationKind: ObjectKind<LocationWire> = {
     ...metadataFact(one.metadata),
   ],
   sections: locationSections,
+  linksOf: ({ id }) => [
+    ['View costs', `/console/costs?object=${id}`],
+    ['View records', `/console/records?location_id=${id}`],
+    ['View statement', `/console/statements?location_id=${id}`],
+    ['Add tariff', `/console/tariffs/new?location_id=${id}`],
+  ],
   example: {
     method: 'POST',
     path: '/locations',
@@ -163,6 +169,10 @@ export const deviceKind: ObjectKind<DeviceWire> = {
     createdFact(one),
     ...metadataFact(one.metadata),
   ],
+  linksOf: ({ id }) => [
+    ['View costs', `/console/costs?object=${id}`],
+    ['View records', `/console/records?device_id=${id}`],
+  ],
   example: { method: 'POST', path: '/devices', body: { reference_id: 'charger-4711' } },
   members: [{ ...reference, isRequired: true }, metadata],
   editable: one => ({ reference_id: one.reference_id, metadata: metadataValue(one.metadata) }),
@@ -191,6 +201,7 @@ export const customerKind: ObjectKind<CustomerWire> = {
     createdFact(one),
     ...metadataFact(one.metadata),
   ],
+  linksOf: ({ id }) => [['View costs', `/console/costs?object=${id}`]],
   example: { method: 'POST', path: '/customers', body: { reference_id: 'tenant-12' } },
   members: [reference, metadata],
   editable: one => ({ reference_id: one.reference_id, metadata: metadataValue(one.metadata) }),

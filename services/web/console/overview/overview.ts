@@ -1,30 +1,134 @@
 import type { EventWire } from '../../../contract/events/event.ts'
-import type { WebhookEndpointWire } from '../../../contract/events/webhook-endpoint.ts'
-import type { AccountWire } from '../../../contract/registry/account.ts'
-import { html } from '../../ui-kit/html.ts'
+import { numberText } from '../../../contract/json/exact-number.ts'
+import type { AccountOverviewWire } from '../../../contract/registry/account-overview.ts'
+import { civilDate, dayNumber } from '../../../domain/civil-date.ts'
+import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
-import { modeBadge } from '../page-frame.ts'
-import { facts, instant, row, showResult, table } from '../page-parts.ts'
+import type { CostWire } from '../costs/cost-pages.ts'
+import { energy, exactText, money, sumTexts, wholeNumber } from '../kit/amount.ts'
+import { dayOf, instantsOf, rangeParameters, zoneOf } from '../kit/dates.ts'
+import type { PageView } from '../page-frame.ts'
+import { errorNotice, instant, row, showResult, table } from '../page-parts.ts'
+import { attentionRoutes } from './attention.ts'
 
-const showOverview = async ({ api, session }: ConsoleRequest) => {
-  const [account, events, endpoints] = await Promise.all([
-    api<AccountWire>('GET', '/account'),
+type Tone = '' | 'bad' | 'warn'
+
+/** Card with a number that leads to its list. */
+const card = (title: string, value: Content, note: Content, href: string, tone: Tone = ''): Html =>
+  html`<a class="card ${tone}" href="${href}"><span>${title}</span><strong>${value}</strong><span>${note}</span></a>`
+
+const minuteMs = 60_000
+
+/** Return a length of time as text. */
+const ageText = (ms: number): string => {
+  const minutes = Math.floor(ms / minuteMs)
+  if (minutes < 1) return 'less than a minute'
+  if (minutes < 120) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`
+}
+
+const attentionCards = (overview: AccountOverviewWire, at: number): Html => {
+  const { unpriced, webhook_endpoints: endpoints } = overview
+  const unpricedEnergy = sumTexts(unpriced.map(one => numberText(one.energy.value)))
+  const received = overview.last_received
+  return html`<div class="cards">
+${card(
+  'Newest record',
+  received === null ? 'none' : `${ageText(at - Date.parse(received))} ago`,
+  received === null ? 'No records yet' : instant(received),
+  '/console/devices',
+)}
+${card(
+  'Energy without a price',
+  energy(unpricedEnergy),
+  `${wholeNumber(unpriced.length)} locations, last 92 days`,
+  '/console/unpriced',
+  unpriced.length > 0 ? 'warn' : '',
+)}
+${card(
+  'Failed records',
+  wholeNumber(overview.failed_records),
+  `${wholeNumber(overview.dead_lettered_records)} of them dead letters, last 30 days`,
+  '/console/failed',
+  overview.failed_records > 0 ? 'bad' : '',
+)}
+${card(
+  'Webhook failures',
+  wholeNumber(overview.failed_deliveries),
+  `${endpoints.failing} of ${endpoints.enabled} endpoints fail, ${endpoints.disabled} disabled`,
+  '/console/webhooks',
+  overview.failed_deliveries > 0 ? 'bad' : '',
+)}
+${card(
+  'Tariffs that end soon',
+  wholeNumber(overview.tariffs_ending.length),
+  'In the next 30 days',
+  '/console/ending',
+  overview.tariffs_ending.length > 0 ? 'warn' : '',
+)}</div>`
+}
+
+/** Periods of the overview as local days. */
+const periodsOf = (today: number) => {
+  const { year, month } = civilDate(today)
+  const before = month === 1 ? dayNumber(year - 1, 12, 1) : dayNumber(year, month - 1, 1)
+  const start = dayNumber(year, month, 1)
+  const next = month === 12 ? dayNumber(year + 1, 1, 1) : dayNumber(year, month + 1, 1)
+  return [
+    { name: 'Today', start: today, end: today + 1 },
+    { name: 'This month', start, end: next },
+    { name: 'Last month', start: before, end: start },
+  ]
+}
+
+/** Show energy and cost of the account by currency, for today, this month and the last month. */
+const costCards = async ({ api, session, at, query }: ConsoleRequest): Promise<Html> => {
+  const zone = zoneOf(query.get('zone') ?? 'UTC')
+  const currencies = (query.get('currencies') ?? '')
+    .split(',')
+    .filter(one => /^[A-Z]{3}$/.test(one))
+    .slice(0, 6)
+  const periods = periodsOf(dayOf(zone, at))
+  const cards = await Promise.all(
+    currencies.flatMap(currency =>
+      periods.map(async ({ name, start, end }) => {
+        const cost = await api<CostWire>(
+          'POST',
+          `/costs/interval/${session.accountId}?currency_code=${currency}`,
+          instantsOf({ zone, start, end }),
+        )
+        const href = `/console/costs?${new URLSearchParams({ ...rangeParameters(start, end), currency })}`
+        const [element] = cost.ok ? cost.value.data : []
+        if (element === undefined) return card(name, '–', cost.ok ? 'No records' : cost.fault.message, href)
+        const total = element.tariff.cost.value === null ? '0' : exactText(element.tariff.cost.value)
+        const note = html`${energy(element.energy.value)}, ${wholeNumber(element.records)} records`
+        return card(`${name}, ${currency}`, money(total, currency), note, href)
+      }),
+    ),
+  )
+  return html`<div class="cards">${cards}</div>`
+}
+
+const emptyAccount: Html = html`<div class="empty"><p>No locations yet. <a href="/console/locations/new">Create a location</a>, give it a
+tariff, and send records. The <a href="/docs">documentation</a> has the requests to paste.</p></div>`
+
+/** Show the state of the account. The costs are loaded after the page, because they add up all records. */
+const showOverview = async ({ api, at }: ConsoleRequest): Promise<PageView> => {
+  const [overview, events] = await Promise.all([
+    api<AccountOverviewWire>('GET', '/account/overview'),
     api<ListOf<EventWire>>('GET', '/events?limit=8'),
-    api<ListOf<WebhookEndpointWire>>('GET', '/webhooks?limit=5'),
   ])
+  if (!overview.ok)
+    return { title: 'Overview', status: overview.status, body: html`<h1>Overview</h1>${errorNotice(overview.fault)}` }
+  const { timezone, currency_codes: currencies } = overview.value
+  const costs = `/console/overview/costs?${new URLSearchParams({ zone: timezone, currencies: currencies.join(',') })}`
   return {
     title: 'Overview',
     body: html`<h1>Overview</h1>
-${showResult(account, accountRecord =>
-  facts(
-    ['Account', html`<code>${accountRecord.id}</code>`],
-    ['Mode', modeBadge(session)],
-    ['Key', html`<code>${session.keyId}</code>`],
-    ['Scope', session.scope],
-    ['Default API version', accountRecord.default_version],
-  ),
-)}
+${currencies.length === 0 ? emptyAccount : html`<div data-load="${costs}"><p class="empty"><a href="/console/costs">View energy and cost</a></p></div>`}
+${attentionCards(overview.value, at)}
 <section aria-labelledby="latest"><h2 id="latest">Latest events</h2>
 ${showResult(events, list =>
   table(
@@ -36,24 +140,12 @@ ${showResult(events, list =>
     'No events yet. Create a location with the API.',
   ),
 )}
-<p><a href="/console/events">View all events</a></p></section>
-<section aria-labelledby="endpoints"><h2 id="endpoints">Webhook endpoints</h2>
-${showResult(endpoints, list =>
-  table(
-    'Webhook endpoints',
-    ['URL', 'Status', 'Failing since'],
-    list.data.map(({ id, url, status, failing_since }) =>
-      row(
-        html`<a href="/console/webhooks/${id}">${url}</a>`,
-        status.toLowerCase(),
-        failing_since === null ? '–' : instant(failing_since),
-      ),
-    ),
-    'No webhook endpoints yet. Add one on the Webhooks page.',
-  ),
-)}
-<p><a href="/console/webhooks">View all endpoints</a></p></section>`,
+<p class="below"><a href="/console/events">View all events</a></p></section>`,
   }
 }
 
-export const overviewRoutes: readonly ConsoleRoute[] = [getRoute('/console', showOverview)]
+export const overviewRoutes: readonly ConsoleRoute[] = [
+  getRoute('/console', showOverview),
+  getRoute('/console/overview/costs', async request => ({ fragment: await costCards(request) })),
+  ...attentionRoutes,
+]

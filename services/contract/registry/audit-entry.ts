@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { writeInstant } from '../../domain/instant.ts'
+import { instantText, orNull } from '../answer-field.ts'
+import { text } from '../field.ts'
+import { defineOperation } from '../operation.ts'
+import { parameters, wholeNumber } from '../parameter.ts'
+
+const entryShape = z
+  .object({
+    actor: z.string().describe('Id of the key or user that made the change, operator or system.'),
+    action: z.string().describe('Object and verb, such as tariff.update.'),
+    object_id: orNull(z.string()),
+    detail: z.unknown().describe('Values before and after the change.'),
+    time_created: instantText,
+  })
+  .meta({ component: 'AuditEntry' })
+
+const auditShape = z.object({
+  object: z.literal('list'),
+  url: z.string(),
+  has_more: z.boolean(),
+  data: z.array(entryShape),
+})
+
+export type AuditEntriesWire = z.output<typeof auditShape>
+
+/** Write audit entries; `at` in ms. */
+export const auditEntriesToWire = (
+  entries: readonly {
+    readonly actor: string
+    readonly action: string
+    readonly objectId: string | null
+    readonly detail: unknown
+    readonly at: number
+  }[],
+  hasMore: boolean,
+): AuditEntriesWire => ({
+  object: 'list',
+  url: '/audit-log',
+  has_more: hasMore,
+  data: entries.map(({ actor, action, objectId, detail, at }) => ({
+    actor,
+    action,
+    object_id: objectId,
+    detail,
+    time_created: writeInstant(at),
+  })),
+})
+
+export const auditEntryList = defineOperation({
+  id: 'audit_entry_list',
+  summary: 'List changes',
+  description:
+    'Returns the newest entries of the audit log of this mode, of one object or of all objects: who changed what, and when.',
+  tag: 'Account',
+  access: 'read',
+  routes: { current: [{ method: 'GET', path: '/audit-log' }], earlier: [] },
+  query: parameters({
+    object_id: text({ max: 64 })
+      .meta({ type: 'string', maxLength: 64, examples: ['trf_0198c0ffee00112233445566'] })
+      .optional()
+      .describe('Only changes of the object with this id.'),
+    limit: wholeNumber({ min: 1, max: 100 }).default(30).describe('Number of entries.'),
+  }),
+  answer: { name: 'AuditEntryList', shape: auditShape },
+  status: 200,
+  examples: {
+    answer: auditEntriesToWire(
+      [
+        {
+          actor: 'key_0198c0ffee00112233445566',
+          action: 'tariff.update',
+          objectId: 'trf_0198c0ffee00112233445566',
+          detail: { display_name: 'Day and night' },
+          at: 1_757_844_000_000,
+        },
+      ],
+      false,
+    ),
+  },
+})

@@ -1,0 +1,102 @@
+import { type Energy, energyScale } from '../../../domain/quantity.ts'
+import type { ClickHouse } from '../clickhouse.ts'
+import { idLiteral, instantLiteral, textLiteral, wholeLiteral } from '../encoding/literals.ts'
+import { meterCost, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
+
+/** Location with records without a price; instants in ms. */
+export type UnpricedLocation = {
+  readonly locationId: string
+  readonly records: number
+  readonly energy: Energy
+  readonly firstStart: number
+  readonly lastStart: number
+}
+
+/** Read the locations with records without a price that start from an instant on, by falling energy. */
+export const unpricedLocations = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  from: number,
+  limit: number,
+): Promise<readonly UnpricedLocation[]> => {
+  const condition = `start_time >= ${instantLiteral(from)} AND status = 'UNPRICED'`
+  const rows = await db.rows(
+    `SELECT lower(hex(location_id)), count(), toString(toInt128(sum(energy) * ${10 ** energyScale})),
+      toUnixTimestamp64Milli(min(start_time)), toUnixTimestamp64Milli(max(start_time))
+    ${meterCost(tenant, condition)} GROUP BY location_id ORDER BY sum(energy) DESC, location_id LIMIT ${wholeLiteral(limit)} ${readSettings}`,
+    tenant,
+  )
+  return rows.map(([id, records, energy, first, last]) => ({
+    locationId: `loc_${id}`,
+    records: Number(records),
+    energy: BigInt(String(energy)),
+    firstStart: Number(first),
+    lastStart: Number(last),
+  }))
+}
+
+/** Return the arrival (ms) of the newest stored record of a tenant; null if there is none. */
+export const lastReceived = async (db: ClickHouse, tenant: Tenant): Promise<number | null> => {
+  const [row] = await db.rows(
+    `SELECT toUnixTimestamp64Milli(max(last_received)), count() FROM meter_device_locations WHERE ${tenantIs(tenant)} ${readSettings}`,
+    tenant,
+  )
+  return row === undefined || Number(row[1]) === 0 ? null : Number(row[0])
+}
+
+/** Submission with failed records. `later`: failed records that were accepted first. */
+export type FailedBatch = { readonly batchId: string; readonly records: number; readonly later: number }
+
+/** Failed records of submissions, and the newest submissions that have some. */
+export type FailedRecords = {
+  readonly records: number
+  readonly later: number
+  readonly batches: readonly FailedBatch[]
+}
+
+/** Read the failed records of submissions whose id is at least `firstBatchId`. Ids ascend with time. */
+export const failedRecordsSince = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  firstBatchId: string,
+  limit: number,
+): Promise<FailedRecords> => {
+  const from = `FROM meter_batch_failures FINAL WHERE ${tenantIs(tenant)} AND batch_id >= ${idLiteral(firstBatchId)}`
+  const counts = 'count(), countIf(found_later)'
+  const [[sum], batches] = await Promise.all([
+    db.rows(`SELECT ${counts} ${from} ${readSettings}`, tenant),
+    db.rows(
+      `SELECT lower(hex(batch_id)), ${counts} ${from} GROUP BY batch_id ORDER BY batch_id DESC LIMIT ${wholeLiteral(limit)} ${readSettings}`,
+      tenant,
+    ),
+  ])
+  return {
+    records: Number(sum?.[0] ?? 0),
+    later: Number(sum?.[1] ?? 0),
+    batches: batches.map(([id, records, later]) => ({
+      batchId: `bat_${id}`,
+      records: Number(records),
+      later: Number(later),
+    })),
+  }
+}
+
+/** Session that a search found. */
+export type FoundSession = { readonly reference: string; readonly locationId: string }
+
+/** Find sessions whose reference contains a text, among the first `scanned` rows that the engine reads. */
+export const searchSessions = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  text: string,
+  { limit, scanned }: { readonly limit: number; readonly scanned: number },
+): Promise<readonly FoundSession[]> => {
+  const rows = await db.rows(
+    `SELECT session_reference_id, lower(hex(any(location_id))) FROM meter_sessions
+    WHERE ${tenantIs(tenant)} AND positionCaseInsensitiveUTF8(session_reference_id, ${textLiteral(text)}) > 0
+    GROUP BY session_reference_id ORDER BY session_reference_id DESC LIMIT ${wholeLiteral(limit)}
+    ${readSettings}, max_rows_to_read=${scanned}, read_overflow_mode='break'`,
+    tenant,
+  )
+  return rows.map(([reference, location]) => ({ reference: String(reference), locationId: `loc_${location}` }))
+}

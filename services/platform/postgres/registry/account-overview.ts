@@ -1,0 +1,54 @@
+import sql from 'sql-template-tag'
+import { toTimestamp } from '../column.ts'
+import { readRows } from '../database.ts'
+import { isActive, ownedBy } from '../page.ts'
+import type { TenantTransaction } from '../transaction.ts'
+
+/** Facts of an account for its overview; instants in ms. */
+export type AccountFacts = {
+  readonly timezone: string
+  readonly currencyCodes: readonly string[]
+  readonly endpoints: { readonly enabled: number; readonly failing: number; readonly disabled: number }
+  readonly failedDeliveries: number
+  readonly endingTariffs: readonly {
+    readonly id: string
+    readonly locationId: string
+    readonly displayName: string | null
+    readonly contractEnd: number
+  }[]
+}
+
+type Bounds = { readonly at: number; readonly endsBefore: number; readonly locations: number; readonly listed: number }
+
+/** Read the facts of an account from its newest locations, its endpoints and its tariffs. */
+export const readAccountFacts = async (
+  { query, ...tenant }: TenantTransaction,
+  { at, endsBefore, locations, listed }: Bounds,
+): Promise<AccountFacts> => {
+  const read = readRows(query)
+  const owned = ownedBy(tenant)
+  const zones = await read<{ timezone: string; currency: string; count: number }>(sql`
+    select timezone, currency_code as currency, count(*)::int as count
+    from (select timezone, currency_code from locations where ${owned} and ${isActive} order by id desc limit ${locations}) l
+    group by 1, 2 order by 3 desc, 1`)
+  const endpoints = await read<AccountFacts['endpoints']>(sql`
+    select count(*) filter (where disabled_at is null)::int as enabled,
+      count(*) filter (where disabled_at is null and failing_since is not null)::int as failing,
+      count(*) filter (where disabled_at is not null)::int as disabled
+    from webhook_endpoints where ${owned} and deleted_at is null`)
+  const deliveries = await read<{ count: number }>(sql`
+    select count(*)::int as count from (
+      select from webhook_deliveries where ${owned} and (status = 'FAILED' or (status = 'PENDING' and attempts > 0))
+      limit 10000) d`)
+  const endingTariffs = await read<AccountFacts['endingTariffs'][number]>(sql`
+    select id, location_id as "locationId", display_name as "displayName", contract_end as "contractEnd"
+    from tariffs where ${owned} and contract_end > ${toTimestamp(at)} and contract_end <= ${toTimestamp(endsBefore)}
+      and closed_at is null and voided_at is null order by contract_end, id limit ${listed}`)
+  return {
+    timezone: zones[0]?.timezone ?? 'UTC',
+    currencyCodes: [...new Set(zones.map(({ currency }) => currency))].sort(),
+    endpoints: endpoints[0] ?? { enabled: 0, failing: 0, disabled: 0 },
+    failedDeliveries: deliveries[0]?.count ?? 0,
+    endingTariffs,
+  }
+}

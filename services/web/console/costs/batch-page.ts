@@ -1,0 +1,42 @@
+import type { MeterBatchWire } from '../../../contract/metering/meter-batch.ts'
+import { html } from '../../ui-kit/html.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
+import { wholeNumber } from '../kit/amount.ts'
+import { type Column, dataTable } from '../kit/data-table.ts'
+import type { PageView } from '../page-frame.ts'
+import { errorNotice, facts, instant } from '../page-parts.ts'
+
+const columns: readonly Column<MeterBatchWire['failed_records'][number]>[] = [
+  { key: 'record_num', name: 'Number', isNumber: true, text: one => String(one.record_num) },
+  { key: 'record_reference_id', name: 'Own reference', text: one => one.record_reference_id ?? '' },
+  { key: 'error', name: 'Error', text: one => one.error },
+]
+
+/** Show the receipt of a submission. */
+const showBatch = async (request: ConsoleRequest): Promise<PageView> => {
+  const found = await request.api<MeterBatchWire>('GET', `/meters/batch/${request.ids[0]}`)
+  if (!found.ok)
+    return { title: 'Submission', status: found.status, body: html`<h1>Submission</h1>${errorNotice(found.fault)}` }
+  const batch = found.value
+  const table = dataTable(request, {
+    ...{ id: 'failed', label: 'Failed records', columns, items: batch.failed_records },
+    empty: 'No record failed.',
+  })
+  return {
+    title: 'Submission',
+    tables: [table],
+    body: html`<h1>Submission</h1>
+${facts(
+  ['ID', html`<code>${batch.id}</code>`],
+  ['Status', batch.status.toLowerCase()],
+  ['Received', instant(batch.time_created)],
+  ['Submitted', wholeNumber(batch.records_submitted)],
+  ['Accepted', wholeNumber(batch.records_accepted)],
+  ['Stored', wholeNumber(batch.records_processed)],
+)}
+<p><a href="/console/records?batch_id=${batch.id}">Stored records of this submission</a></p>
+<section aria-labelledby="failures"><h2 id="failures">Failed records</h2>${table.markup}</section>`,
+  }
+}
+
+export const batchRoutes: readonly ConsoleRoute[] = [getRoute('/console/batches/:batch', showBatch)]

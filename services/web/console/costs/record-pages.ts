@@ -1,0 +1,301 @@
+import { type JsonNumber, numberText } from '../../../contract/json/exact-number.ts'
+import type { LocationWire } from '../../../contract/registry/location.ts'
+import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
+import { type Content, type Html, html } from '../../ui-kit/html.ts'
+import type { ListOf } from '../api.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
+import { energy, exactText, kilowattHours, money, percent, sumTexts, unitPrice, wholeNumber } from '../kit/amount.ts'
+import { type Column, dataTable } from '../kit/data-table.ts'
+import type { PageView } from '../page-frame.ts'
+import { errorNotice, facts, field, instant, listQuery, pageLinks } from '../page-parts.ts'
+import { priceReasons } from './price-reasons.ts'
+
+type Piece = {
+  readonly start_time: string
+  readonly end_time: string
+  readonly energy: JsonNumber
+  readonly price: JsonNumber
+  readonly tier: JsonNumber
+  readonly cost: JsonNumber
+  readonly confidence: JsonNumber
+}
+
+/** Stored record of the API. */
+export type RecordWire = {
+  readonly id: string
+  readonly location_id: string
+  readonly device_id: string | null
+  readonly energy_flow_direction: string
+  readonly tariff_direction: 'IMPORT' | 'EXPORT' | 'LOCAL'
+  readonly currency_code: string
+  readonly status: 'PRICED' | 'UNPRICED'
+  readonly confidence: JsonNumber
+  readonly energy_submitted: JsonNumber
+  readonly batch_id: string | null
+  readonly tariff_ids: readonly string[]
+  readonly pricing_revision: number
+  readonly price_revision: number | null
+  readonly pieces: readonly Piece[]
+  readonly time_created: string
+  readonly data: {
+    readonly start_time: string
+    readonly end_time: string
+    readonly session_reference_id: string | null
+    readonly record_reference_id: string | null
+    readonly energy: { readonly value: JsonNumber }
+    readonly tariff: { readonly cost: { readonly value: JsonNumber | null; readonly confidence: JsonNumber } }
+  }
+}
+
+/** Path of the page of a session. */
+export const sessionPath = (reference: string): string => `/console/sessions?${new URLSearchParams({ reference })}`
+
+const costOf = ({ data }: RecordWire): string =>
+  data.tariff.cost.value === null ? '0' : numberText(data.tariff.cost.value)
+
+const objectLink = (kind: 'locations' | 'devices', id: string): Html =>
+  html`<a href="/console/${kind}/${id}"><code>${id}</code></a>`
+
+const statusTag = ({ status, data }: RecordWire): Html =>
+  status === 'UNPRICED'
+    ? html`<span class="tag bad">no price</span>`
+    : Number(numberText(data.tariff.cost.confidence)) < 1
+      ? html`<span class="tag warn">forecast</span>`
+      : html`<span class="tag good">priced</span>`
+
+/** Columns of a list of records, with times in a zone. */
+export const recordColumns = (zone: string): readonly Column<RecordWire>[] => [
+  {
+    key: 'start_time',
+    name: `Start (${zone})`,
+    text: one => one.data.start_time,
+    show: one => html`<a href="/console/records/${one.id}">${instant(one.data.start_time, zone, 'minute')}</a>`,
+  },
+  {
+    key: 'end_time',
+    name: 'End',
+    text: one => one.data.end_time,
+    show: one => instant(one.data.end_time, zone, 'minute'),
+  },
+  {
+    key: 'energy_wh',
+    name: 'Energy',
+    isNumber: true,
+    text: one => exactText(one.data.energy.value),
+    show: one => energy(one.data.energy.value),
+  },
+  {
+    key: 'cost',
+    name: 'Cost',
+    isNumber: true,
+    text: costOf,
+    show: one => money(one.data.tariff.cost.value, one.currency_code),
+  },
+  { key: 'status', name: 'Status', text: one => one.status, show: statusTag },
+  {
+    key: 'session_reference_id',
+    name: 'Session',
+    text: one => one.data.session_reference_id ?? '',
+    show: ({ data: { session_reference_id: reference } }) =>
+      reference === null ? '' : html`<a href="${sessionPath(reference)}">${reference}</a>`,
+  },
+  {
+    key: 'device_id',
+    name: 'Device',
+    text: one => one.device_id ?? '',
+    show: one => (one.device_id === null ? 'location' : objectLink('devices', one.device_id)),
+  },
+]
+
+/** Totals of a list of records, in the order of its columns. */
+export const recordTotals = (records: readonly RecordWire[]): readonly Content[] => {
+  const currencies = new Set(records.map(one => one.currency_code))
+  const [currency] = currencies
+  return [
+    'Total of this page',
+    '',
+    energy(sumTexts(records.map(one => exactText(one.data.energy.value)))),
+    currencies.size === 1 && currency !== undefined ? money(sumTexts(records.map(costOf)), currency) : '',
+    '',
+    '',
+    '',
+  ]
+}
+
+const filters = [
+  ['location_id', 'Location ID'],
+  ['device_id', 'Device ID'],
+  ['session_reference_id', 'Session'],
+  ['record_reference_id', 'Record reference'],
+  ['batch_id', 'Batch ID'],
+  ['start_time', 'From (UTC)'],
+  ['end_time', 'To (UTC)'],
+] as const
+
+const zoneOfLocation = async ({ api }: ConsoleRequest, id: string | undefined): Promise<string> => {
+  if (id === undefined) return 'UTC'
+  const location = await api<LocationWire>('GET', `/locations/${id}`)
+  return location.ok ? location.value.timezone : 'UTC'
+}
+
+/** List the records of a location, device, session, reference or batch. */
+const showRecords = async (request: ConsoleRequest): Promise<PageView> => {
+  const { api, query } = request
+  const names = filters.map(([name]) => name)
+  const form = html`<form class="filter" method="get" action="/console/records">
+${filters.map(([name, label]) => field(name, label, { value: query.get(name) ?? '' }))}
+<button class="quiet" type="submit">Show</button></form>`
+  const hasFilter = names.slice(0, 5).some(name => (query.get(name) ?? '') !== '')
+  const list = hasFilter ? await api<ListOf<RecordWire>>('GET', `/meters/records${listQuery(query, names, 50)}`) : null
+  const head = html`<h1>Records</h1><p class="lead">Stored records with their costs, newest start first.</p>${form}`
+  if (list === null)
+    return {
+      title: 'Records',
+      body: html`${head}<div class="empty"><p>Enter a location, device, session, reference or batch.</p></div>`,
+    }
+  if (!list.ok) return { title: 'Records', status: list.status, body: html`${head}${errorNotice(list.fault)}` }
+  const { data } = list.value
+  const zone = await zoneOfLocation(request, data[0]?.location_id)
+  const table = dataTable(request, {
+    ...{ id: 'records', label: 'Records', columns: recordColumns(zone), items: data, totals: recordTotals(data) },
+    empty: 'No records match.',
+    isCompact: true,
+  })
+  return {
+    title: 'Records',
+    tables: [table],
+    body: html`${head}${table.markup}${pageLinks('/console/records', query, names, list.value)}`,
+  }
+}
+
+const pieceColumns = (zone: string, currency: string): readonly Column<Piece>[] => [
+  {
+    key: 'start_time',
+    name: `Start (${zone})`,
+    text: one => one.start_time,
+    show: one => instant(one.start_time, zone),
+  },
+  { key: 'end_time', name: 'End', text: one => one.end_time, show: one => instant(one.end_time, zone) },
+  {
+    key: 'energy_wh',
+    name: 'Energy',
+    isNumber: true,
+    text: one => exactText(one.energy),
+    show: one => energy(one.energy),
+  },
+  {
+    key: 'price',
+    name: 'Price',
+    isNumber: true,
+    text: one => exactText(one.price),
+    show: one => unitPrice(one.price, currency),
+  },
+  {
+    key: 'tier_kwh',
+    name: 'Tier',
+    isNumber: true,
+    text: one => exactText(one.tier),
+    show: one => (exactText(one.tier) === '0' ? 'first' : `from ${wholeNumber(one.tier)} kWh`),
+  },
+  {
+    key: 'cost',
+    name: 'Cost',
+    isNumber: true,
+    text: one => exactText(one.cost),
+    show: one => money(one.cost, currency),
+  },
+]
+
+/** Write the calculation of a record in figures: each piece is energy × price. */
+const calculation = ({ pieces, currency_code: currency, data }: RecordWire): Html =>
+  html`<pre class="block" tabindex="0" role="region" aria-label="Calculation">${pieces
+    .map(
+      ({ energy: watthours, price, cost }) =>
+        `${kilowattHours(watthours)} kWh × ${exactText(price)} ${currency}/kWh = ${exactText(cost)} ${currency}`,
+    )
+    .join('\n')}${
+    pieces.length > 1 && data.tariff.cost.value !== null
+      ? `\nSum of ${pieces.length} pieces = ${numberText(data.tariff.cost.value)} ${currency}`
+      : ''
+  }</pre>`
+
+const submittedNote = (record: RecordWire): Content =>
+  exactText(record.energy_submitted) === exactText(record.data.energy.value)
+    ? null
+    : html`<p>${energy(record.energy_submitted)} were submitted as an estimate. Actual records of the same time replaced a part,
+so ${energy(record.data.energy.value)} count.</p>`
+
+const unpricedText = (record: RecordWire): Html =>
+  html`<p class="notice warn">This record has no price, because no tariff with a price covered its time when its cost was calculated.
+<a href="/console/tariffs?location_id=${record.location_id}">Check the tariffs of the location</a>. A new tariff prices the record.</p>`
+
+const recordFacts = (record: RecordWire, zone: string): Html =>
+  facts(
+    ['ID', html`<code>${record.id}</code>`],
+    ['Location', objectLink('locations', record.location_id)],
+    ['Device', record.device_id === null ? '–' : objectLink('devices', record.device_id)],
+    [
+      'Time',
+      html`${instant(record.data.start_time, zone, 'minute')} to ${instant(record.data.end_time, zone, 'minute')} (${zone})`,
+    ],
+    ['Energy', energy(record.data.energy.value)],
+    ['Cost', html`<strong>${money(record.data.tariff.cost.value, record.currency_code)}</strong>`],
+    ['Status', statusTag(record)],
+    ['Confidence of the price', percent(record.data.tariff.cost.confidence)],
+    ['Direction', `${record.energy_flow_direction.toLowerCase()}, ${record.tariff_direction.toLowerCase()} tariff`],
+    ['Own reference', record.data.record_reference_id ?? '–'],
+    [
+      'Session',
+      record.data.session_reference_id === null
+        ? '–'
+        : html`<a href="${sessionPath(record.data.session_reference_id)}">${record.data.session_reference_id}</a>`,
+    ],
+    [
+      'Batch',
+      record.batch_id === null
+        ? '–'
+        : html`<a href="/console/batches/${record.batch_id}"><code>${record.batch_id}</code></a>`,
+    ],
+    ['Received', instant(record.time_created)],
+    ['Revision of the pricing', String(record.pricing_revision)],
+    ['Revision of the market price', record.price_revision === null ? '–' : String(record.price_revision)],
+  )
+
+/** Show a record: its pieces, its calculation, and the reasons for its prices. */
+const showRecord = async (request: ConsoleRequest): Promise<PageView> => {
+  const { api, ids } = request
+  const found = await api<RecordWire>('GET', `/meters/records/${ids[0]}`)
+  if (!found.ok)
+    return { title: 'Record', status: found.status, body: html`<h1>Record</h1>${errorNotice(found.fault)}` }
+  const record = found.value
+  const [zone, tariffs] = await Promise.all([
+    zoneOfLocation(request, record.location_id),
+    Promise.all(record.tariff_ids.slice(0, 4).map(id => api<TariffWire>('GET', `/tariffs/${id}`))),
+  ])
+  const known = tariffs.flatMap(one => (one.ok ? [one.value] : []))
+  const reasons = record.status === 'PRICED' ? await priceReasons(request, record, zone, known) : null
+  const pieces = dataTable(request, {
+    ...{ id: 'pieces', label: 'Pieces', columns: pieceColumns(zone, record.currency_code), items: record.pieces },
+    empty: 'No pieces: the record has no price.',
+    isSortable: false,
+  })
+  return {
+    title: 'Record',
+    tables: [pieces, ...(reasons === null ? [] : [reasons.table])],
+    body: html`<h1>Record of ${instant(record.data.start_time, zone, 'minute')}</h1>
+${recordFacts(record, zone)}${record.status === 'UNPRICED' ? unpricedText(record) : null}
+<section aria-labelledby="why"><h2 id="why">Calculation of this amount</h2>${submittedNote(record)}
+${
+  record.pieces.length === 0
+    ? null
+    : html`<p>The record is cut where its price changes. The cost of each piece is its energy times its price, rounded half to even to
+1e-9.</p>${calculation(record)}`
+}
+<h3>Pieces</h3>${pieces.markup}${reasons?.content}</section>`,
+  }
+}
+
+export const recordRoutes: readonly ConsoleRoute[] = [
+  getRoute('/console/records', showRecords),
+  getRoute('/console/records/:record', showRecord),
+]

@@ -1,0 +1,174 @@
+import type { AuditEntriesWire } from '../../../contract/registry/audit-entry.ts'
+import type { LocationWire } from '../../../contract/registry/location.ts'
+import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
+import { type Content, html } from '../../ui-kit/html.ts'
+import type { ConsoleRequest } from '../console-request.ts'
+import type { CostWire } from '../costs/cost-pages.ts'
+import { energy, exactText, sumTexts, wholeNumber } from '../kit/amount.ts'
+import { instant, row, showResult, table } from '../page-parts.ts'
+import type { Deletion, ObjectKind, Sections } from './object-kind.ts'
+import { createdColumn, nameColumn } from './registry-kinds.ts'
+import { schedulePicture } from './tariff-picture.ts'
+
+const nameOf = ({ display_name, id }: TariffWire): string => display_name ?? id
+
+const contractText = ({ contract_start_date: start, contract_end_date: end, timezone }: TariffWire): Content =>
+  html`${start === null ? 'open' : instant(start, timezone, 'minute')} to ${end === null ? 'open' : instant(end, timezone, 'minute')}`
+
+/** Show who changed an object and when. */
+export const historySection = async ({ api }: ConsoleRequest, id: string): Promise<Content> => {
+  const entries = await api<AuditEntriesWire>('GET', `/audit-log?object_id=${id}`)
+  return html`<section aria-labelledby="history"><h2 id="history">Changes</h2>${showResult(entries, ({ data }) =>
+    table(
+      'Changes',
+      ['Time', 'By', 'Change', 'Details'],
+      data.map(one =>
+        row(
+          instant(one.time_created),
+          html`<code>${one.actor}</code>`,
+          one.action,
+          html`<details><summary>Show</summary><pre class="block" tabindex="0">${JSON.stringify(one.detail, null, 2).slice(0, 4_000)}</pre></details>`,
+        ),
+      ),
+      'No changes are recorded.',
+    ),
+  )}</section>`
+}
+
+const sections = async (request: ConsoleRequest, tariff: TariffWire): Promise<Sections> => {
+  const [location, history] = await Promise.all([
+    request.api<LocationWire>('GET', `/locations/${tariff.location_id}`),
+    historySection(request, tariff.id),
+  ])
+  const currency = location.ok ? location.value.currency_code : ''
+  const at = request.query.get('at')
+  const earlier = tariff.versions.length < 2 ? [] : tariff.versions.slice(-12)
+  return {
+    content: html`<section aria-labelledby="prices"><h2 id="prices">Prices</h2>
+${at === null ? null : html`<p class="hint">A record at ${instant(at, tariff.timezone, 'minute')} led here.</p>`}
+${schedulePicture(tariff.schedule, tariff.market_rates, currency)}</section>
+${
+  earlier.length === 0
+    ? null
+    : html`<section aria-labelledby="versions"><h2 id="versions">Versions</h2>${earlier.map(
+        ({
+          effective_from,
+          schedule,
+        }) => html`<h3>From ${effective_from === null ? 'the start' : instant(effective_from, tariff.timezone, 'minute')}</h3>
+${schedulePicture(schedule, tariff.market_rates, currency)}`,
+      )}</section>`
+}${history}`,
+  }
+}
+
+/** Count the stored records of the location from an instant on. */
+const affectedRecords = async ({ api, at }: ConsoleRequest, tariff: TariffWire, from: string): Promise<Content> => {
+  const costs = await api<CostWire>(
+    'POST',
+    `/costs/interval/${tariff.location_id}?tariff_direction=${tariff.direction}`,
+    { start_time: from, end_time: new Date(at).toISOString() },
+  )
+  if (!costs.ok) return null
+  const records = sumTexts(costs.value.data.map(one => exactText(one.records)))
+  const wattHours = sumTexts(costs.value.data.map(one => exactText(one.energy.value)))
+  return html`<p>${wholeNumber(records)} stored records with ${energy(wattHours)} of this location are priced again. Without another tariff
+they have no price.</p>`
+}
+
+const tenYearsMs = 3_650 * 86_400_000
+
+const deletions: readonly Deletion<TariffWire>[] = [
+  {
+    name: 'end',
+    label: 'End now',
+    query: '',
+    effects: async () =>
+      html`<p>The tariff ends now. Stored costs up to now stay. Records from now on have no price until another tariff starts.</p>`,
+  },
+  {
+    name: 'void',
+    label: 'Void',
+    query: '?void=true',
+    effects: async (request, tariff) => {
+      const from = tariff.contract_start_date ?? new Date(request.at - tenYearsMs + 86_400_000).toISOString()
+      return html`<p>The tariff is removed from its start, as if it had never existed.</p>${await affectedRecords(request, tariff, from)}`
+    },
+  },
+]
+
+export const tariffKind: ObjectKind<TariffWire> = {
+  path: '/tariffs',
+  name: 'tariff',
+  title: 'Tariffs',
+  lead: 'Prices for energy and grid fees of a location, in one direction.',
+  columns: [
+    nameColumn('/tariffs', 'Tariff', nameOf),
+    { key: 'direction', name: 'Direction', text: one => one.direction.toLowerCase() },
+    { key: 'type', name: 'Type', text: one => (one.type === 'COMMODITY' ? 'energy' : 'grid fee') },
+    {
+      key: 'contract_end_date',
+      name: 'Ends',
+      text: one => one.contract_end_date ?? '',
+      show: one => (one.contract_end_date === null ? 'open' : instant(one.contract_end_date, one.timezone, 'minute')),
+    },
+    {
+      key: 'location_id',
+      name: 'Location',
+      text: one => one.location_id,
+      show: one => html`<a href="/console/locations/${one.location_id}"><code>${one.location_id}</code></a>`,
+    },
+    createdColumn,
+  ],
+  filters: [
+    ['location_id', 'Location ID'],
+    ['direction', 'Direction'],
+    ['type', 'Type'],
+  ],
+  nameOf,
+  factsOf: one => [
+    ['Location', html`<a href="/console/locations/${one.location_id}"><code>${one.location_id}</code></a>`],
+    ['Direction', one.direction.toLowerCase()],
+    ['Type', one.type === 'COMMODITY' ? 'energy' : 'grid fee'],
+    ['Contract', contractText(one)],
+    ['Source', one.connection_type.toLowerCase()],
+    [
+      'Plan',
+      one.plan_id === null ? '–' : html`<a href="/console/plans/${one.plan_id}"><code>${one.plan_id}</code></a>`,
+    ],
+  ],
+  sections,
+  example: {
+    method: 'POST',
+    path: '/tariffs',
+    body: {
+      location_id: 'loc_…',
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      display_name: 'Day and night',
+      schedule: [
+        {
+          months: ['All'],
+          days_and_hours: [
+            {
+              days: ['All'],
+              hours: [
+                { valid_from: '06:00:00', valid_to: '22:00:00', rate: [{ fixed: 0.31 }] },
+                { valid_from: '22:00:00', valid_to: '06:00:00', rate: [{ fixed: 0.24 }] },
+              ],
+            },
+          ],
+        },
+      ],
+    },
+  },
+  members: [
+    {
+      name: 'body',
+      label: 'Tariff',
+      type: 'whole',
+      hint: 'JSON object. Prices are per kWh in the currency of the location.',
+    },
+  ],
+  editable: ({ display_name, contract_end_date, schedule }) => ({ display_name, contract_end_date, schedule }),
+  deletions,
+}
