@@ -10,6 +10,8 @@ export type CommandOption = {
   readonly summary: string
   readonly choices?: readonly string[]
   readonly isRequired?: boolean
+  /** Form of the value, if the option can have none. The value of the option alone is empty. */
+  readonly valueForm?: RegExp
 }
 
 /** Input of a command: operands in order, options by name, environment variables and the current time. */

@@ -4,6 +4,7 @@ import { auditLogCommands } from './commands/audit-log-commands.ts'
 import { deadLetterCommands } from './commands/dead-letter-commands.ts'
 import { doctorCommand } from './commands/doctor-command.ts'
 import { eraseCommand } from './commands/erase-command.ts'
+import { exportCommands } from './commands/export-commands.ts'
 import { forecastCommands } from './commands/forecast-commands.ts'
 import { importCommands } from './commands/import-commands.ts'
 import { keyCommands } from './commands/key-commands.ts'
@@ -35,7 +36,10 @@ const group = (name: string, summary: string, commands: readonly Command[]): Com
 export const commandSubjects: readonly { readonly subject: string; readonly groups: readonly CommandGroup[] }[] = [
   {
     subject: 'Files',
-    groups: [group('import', 'Import readings, objects and tariffs.', importCommands)],
+    groups: [
+      group('import', 'Import readings, objects and tariffs.', importCommands),
+      group('export', 'Export costs and tariffs in formats of others.', exportCommands),
+    ],
   },
   {
     subject: 'Costs',

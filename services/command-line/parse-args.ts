@@ -40,6 +40,17 @@ const nearestNameOf = (arg: string, known: readonly string[]): string | undefine
   return names.get(nearestName(arg.replaceAll(' ', '_'), [...names.keys()]) ?? '')
 }
 
+/** Write an option that can have no value as `--name=`, if the next argument does not have the form of its value. */
+const withEmptyValues = (
+  args: readonly string[],
+  options: Readonly<Record<string, CommandOption>>,
+): readonly string[] =>
+  args.map((arg, index) => {
+    const name = arg.slice(2)
+    const form = arg.startsWith('--') && Object.hasOwn(options, name) ? options[name]?.valueForm : undefined
+    return form === undefined || form.test(args[index + 1] ?? '') ? arg : `${arg}=`
+  })
+
 /** Parse the arguments after the command's name. Throws `UsageError` for unknown, missing and invalid arguments. */
 export const parseArguments = (command: Command, remainingArgs: readonly string[]): ParsedArguments => {
   const options: Readonly<Record<string, CommandOption>> = { ...command.options, ...commonOptions }
@@ -50,7 +61,7 @@ export const parseArguments = (command: Command, remainingArgs: readonly string[
     ]),
   )
   const { tokens } = parseArgs({
-    args: remainingArgs.map(arg => (arg === '-h' ? '--help' : arg)),
+    args: withEmptyValues(remainingArgs, options).map(arg => (arg === '-h' ? '--help' : arg)),
     options: parserOptions,
     strict: false,
     allowPositionals: true,
@@ -91,6 +102,7 @@ const optionValue = (
     if (value !== undefined) throw new UsageError(`${rawName} does not take a value.`)
     return ''
   }
+  if (option.valueForm !== undefined && value === '') return ''
   // A value that looks like an option probably means a forgotten value, unless "=" joins it to its option.
   if (value === undefined || value === '' || (value.startsWith('-') && inlineValue !== true)) {
     throw new UsageError(`${rawName} requires a value: ${rawName} ${option.value}.`)

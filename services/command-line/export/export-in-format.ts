@@ -16,7 +16,7 @@ import { exportTariffs } from './export-tariffs.ts'
 import { type ExportSource, parseAnswer } from './stored-records.ts'
 
 /** Formats of others in which costs can be written. */
-const costFormats = ['green-button', 'ocpi-cdr-2.2.1', 'ocpi-cdr-2.3.0'] as const
+export const costFormats = ['green-button', 'ocpi-cdr-2.2.1', 'ocpi-cdr-2.3.0'] as const
 type CostFormat = (typeof costFormats)[number]
 
 const cdrVersions: Readonly<Record<Exclude<CostFormat, 'green-button'>, CdrVersion>> = {

@@ -15,11 +15,18 @@ export const tariffOptions: Readonly<Record<string, CommandOption>> = {
   'valid-from': { value: 'DATE', summary: 'Start of the first contract: a date, or open. Default: as in the file.' },
   'valid-to': { value: 'DATE', summary: 'End of the last contract: a date, or open.' },
   surcharge: { value: 'N', summary: 'Added to each kWh, in major units.' },
-  vat: { value: 'PERCENT', summary: 'Value-added tax in percent; true: the rates of the file.' },
+  vat: {
+    value: 'PERCENT',
+    summary: 'Value-added tax in percent. Without a value: the rates of the file.',
+    valueForm: /^(\d+(\.\d+)?|true)$/,
+  },
   type: { value: 'TYPE', summary: 'Only OCPI tariffs of this type.' },
   group: { value: 'GROUP', summary: 'Customer group of fri-nettleie.' },
   code: { value: 'CODE,…', summary: 'Only these charge codes of datahub-pricelist.' },
   gln: { value: 'GLN,…', summary: 'Only the charges of these owners in datahub-pricelist.' },
+  payment: { value: 'METHOD', summary: 'Payment method of octopus, if prices differ by it.' },
+  standing: { summary: 'The file of octopus has standing charges.' },
+  export: { summary: 'The file of octopus has prices of sold energy.' },
   replace: { summary: 'Void other tariffs in the time of the imported ones.' },
 }
 
@@ -52,7 +59,7 @@ const pathOf = (options: CommandInput['options']): string => {
   for (const name of Object.keys(tariffOptions)) {
     const value = options[name]
     if (name === 'location' || value === undefined) continue
-    query.set(name.replaceAll('-', '_'), name === 'replace' ? 'true' : value)
+    query.set(name.replaceAll('-', '_'), value === '' ? 'true' : value)
   }
   if (options['dry-run'] !== undefined) query.set('dry_run', 'true')
   return `/tariffs/import?${query}`

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { exportInFormat } from '../../../services/command-line/export/export-in-format.ts'
 import { cdrFrame } from '../../support/interchange/cdr-frame.ts'
 import { runImport } from '../../support/interchange/run-import.ts'
 import { makeTestFolder } from '../../support/stores/postgres.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
+import { runCommand } from '../../support/system/run-command.ts'
 import { useSharedSystem } from '../../support/system/use-system.ts'
 
 const system = useSharedSystem()
@@ -17,12 +17,12 @@ writeFileSync(frameFile, JSON.stringify(cdrFrame))
 const exportFile = async (kind: 'costs' | 'tariffs', format: string, options: Record<string, string>) => {
   const file = join(makeTestFolder(), 'out')
   const { base_url: baseUrl, test_key: key } = system.sandbox()
-  const { exitCode, json } = await exportInFormat(kind, {
-    options: { out: file, format, 'base-url': baseUrl, ...options },
-    variables: { WATTLEDGER_API_KEY: key, WATTLEDGER_DATA_DIR: folder },
-    at: Date.parse('2026-04-01T00:00:00Z'),
-  })
-  return { exitCode, report: json as never as Report, file, text: readFileSync(file, 'utf8') }
+  const all = { ...options, format, out: file, 'base-url': baseUrl }
+  const args = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value])
+  const variables = { WATTLEDGER_API_KEY: key, WATTLEDGER_DATA_DIR: folder }
+  const { code, out, err } = await runCommand(['export', kind, ...args, '--json'], variables)
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  return { exitCode: code, report: (out === '' ? null : JSON.parse(out)) as Report, err, file, text }
 }
 
 type Report = {
@@ -111,8 +111,9 @@ describe('costs as charge detail records', () => {
   it('name the missing members of the frame', async () => {
     const file = join(folder, 'empty.json')
     writeFileSync(file, '{"party":{}}')
-    const run = exportFile('costs', 'ocpi-cdr-2.2.1', { location: 'x', frame: file, ...span })
-    await expect(run).rejects.toThrow(/\/party\/country_code is missing.*\/token\/uid is missing/)
+    const { exitCode, err } = await exportFile('costs', 'ocpi-cdr-2.2.1', { location: 'x', frame: file, ...span })
+    expect(exitCode).toBe(2)
+    expect(err).toMatch(/\/party\/country_code is missing.*\/token\/uid is missing/)
   })
 
   it('of one session need no location', async () => {
@@ -144,8 +145,9 @@ describe('tariffs', () => {
 
 describe('a failed export', () => {
   it('leaves no file', async () => {
-    const run = exportFile('costs', 'green-button', { location: 'unknown', ...span })
-    await expect(run).rejects.toThrow('location_not_found')
-    expect(existsSync(join(folder, 'out.part'))).toBe(false)
+    const { exitCode, err, file } = await exportFile('costs', 'green-button', { location: 'unknown', ...span })
+    expect(exitCode).toBe(1)
+    expect(err).toContain('location_not_found')
+    expect([file, `${file}.part`].some(existsSync)).toBe(false)
   })
 })
