@@ -19,6 +19,9 @@ import { useSystem } from '../support/system/use-system.ts'
 
 const { sandbox, login, folder } = useSystem(loopbackWebhooks)
 
+/** Output of a cell of a notebook: its text, and the media types of its data. */
+type Output = { readonly text: string; readonly types: readonly string[] }
+
 const methodName = (id: string): string => id.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /** Perform a call, and return its answer: for a list the first page, for a download its text. */
@@ -113,6 +116,15 @@ describe.skipIf(!hasPython)('the Python client', () => {
     const example = readFileSync('clients/python/examples/first_cost.py', 'utf8')
     expect(readFileSync('clients/python/README.md', 'utf8')).toContain(example)
     expect(await runPython(['examples/first_cost.py'], '', { URL: base_url, KEY: test_key })).toBe('1.961\n')
+  })
+
+  it('runs the notebook from readings to a chart of costs', async () => {
+    const { base_url, test_key } = accountOf()
+    const program = ['tests/run_notebook.py', '../../docs/notebook.ipynb']
+    const outputs = JSON.parse(await runPython(program, '', { URL: base_url, KEY: test_key })) as readonly Output[]
+    // A day has 8 kWh of the night and 20 kWh of the day: 8 × 0.21 + 20 × 0.32 = 8.08. Seven days cost 56.56.
+    expect(outputs.map(({ text }) => text).join('')).toMatch(/^168 hours, 196(?:\.0+)? kWh, 56\.56 EUR$/m)
+    expect(outputs.flatMap(({ types }) => types)).toContain('image/png')
   })
 
   it('has one version, in its package and in its module', () => {

@@ -48,7 +48,8 @@ export const runPython = (
   environment: Readonly<Record<string, string>> = {},
 ): Promise<string> =>
   new Promise((resolve, reject) => {
-    const env = { ...process.env, PYTHONPATH: folder, ...environment }
+    // Caches of the packages stay in the environment.
+    const env = { ...process.env, PYTHONPATH: folder, HOME: environmentFolder, ...environment }
     const options = { cwd: folder, env, maxBuffer: 64 * 1024 * 1024 }
     const child = execFile(python, args, options, (error, stdout, stderr) =>
       error === null ? resolve(stdout) : reject(new Error(`${args.join(' ')}: ${error.message}\n${stdout}${stderr}`)),
