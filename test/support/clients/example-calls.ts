@@ -27,6 +27,7 @@ const deletions = [
   'webhook_delete',
   'market_delete',
   'calendar_delete',
+  'user_delete',
   'device_delete',
   'location_delete',
   'customer_delete',
@@ -43,6 +44,8 @@ const withIds = (text: string, ids: Ids): string =>
   text
     .replace(/\b([a-z]{3})_0198c0ffee00112233445566(?:778899aa)?/g, (id, prefix: string) => ids[prefix] ?? id)
     .replace(/\bsession-17\b/g, assertDefined(ids['session']))
+    // An address belongs to one user of the installation.
+    .replace(/@example\.com\b/g, `@${ids['session']?.replaceAll('_', '-')}.example.com`)
 
 const callOf = (operation: DocumentedOperation, ids: Ids): ExampleCall => {
   const named = (place: 'path' | 'query'): Readonly<Record<string, string>> =>
@@ -72,7 +75,8 @@ export const exampleCalls = async (
   mode: 'test' | 'live',
   apiVersion: ApiVersion,
 ): Promise<readonly ExampleCall[]> => {
-  const ids = await createIds(account, mode, `session of ${apiVersion}`)
+  const session = `session-${account.account_id}-${apiVersion}`
+  const ids = await createIds(account, mode, session)
   const client = await login(account, mode)
   const token = (await client.ask('POST', '/connect/token', {
     connect_url: 'https://app.example.com/connect',
