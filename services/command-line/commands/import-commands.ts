@@ -1,10 +1,12 @@
 import { writeFileSync } from 'node:fs'
+import { collectFileCosts, type FileCostCollector } from '../../domain/interchange/green-button/file-costs.ts'
 import type { ObjectName } from '../../domain/interchange/reading.ts'
 import { keyVariable } from '../../platform/config/config.ts'
 import { openArchive, peekChunks } from '../../platform/interchange/archive.ts'
 import { textFormatOf } from '../../platform/interchange/file-format.ts'
 import type { Command, CommandInput, CommandOption, CommandOutcome } from '../command.ts'
 import { CommandError, UsageError } from '../command.ts'
+import { compareCosts } from '../import/compare-costs.ts'
 import {
   csvFormOptions,
   readCsvForm,
@@ -83,7 +85,7 @@ const importFiles = async (
 }
 
 /** Options that do not change what a row becomes. */
-const optionsOutsideState: readonly string[] = ['report', 'key', 'no-resume', 'json']
+const optionsOutsideState: readonly string[] = ['report', 'key', 'no-resume', 'json', 'compare']
 
 const stateOptionsOf = (options: CommandInput['options'], { accountId, baseUrl, liveMode }: ImportTarget): string => {
   const entries = Object.entries(options).filter(([name]) => !optionsOutsideState.includes(name))
@@ -131,27 +133,32 @@ const makeDevice = async ({ target, signal }: FileImport, reference: string): Pr
   return { reference }
 }
 
-const openGreenButton = async (one: FileImport, chunks: AsyncIterable<Uint8Array>): Promise<ReadingSource> => {
+const openGreenButton = async (
+  one: FileImport,
+  chunks: AsyncIterable<Uint8Array>,
+  costs: FileCostCollector,
+): Promise<ReadingSource> => {
   const { options } = one.input
   const location = readObjectName(options['location'], 'loc')
   if (location === null) throw new UsageError('--location is missing. A Green Button file names no location.')
   return greenButtonSource({
     open: await reopen(one.file, chunks),
-    location,
+    ...{ location, costs },
     deviceOf: reference => (options['dry-run'] === undefined ? makeDevice(one, reference) : Promise.resolve(null)),
   })
 }
 
-const openReadingSource = async (one: FileImport): Promise<ReadingSource> => {
+const openReadingSource = async (one: FileImport, costs: FileCostCollector): Promise<ReadingSource> => {
   const { file, progress, input } = one
   const { options } = input
   const { first, all, close } = await peekChunks(openArchive(file.chunks(progress.addBytes)))
   const format = options['format'] ?? (textFormatOf(first) === 'xml' ? 'green-button' : 'csv')
   if (format === 'green-button') {
-    const source = await openGreenButton(one, all)
+    const source = await openGreenButton(one, all, costs)
     await close()
     return source
   }
+  if (options['compare'] !== undefined) throw new UsageError('--compare needs a Green Button file, which has costs.')
   const rules = readCsvRules(options, await zoneOfLocation(one))
   return csvReadingSource(all, readCsvForm(options), readReadingColumns(options), rules)
 }
@@ -159,12 +166,19 @@ const openReadingSource = async (one: FileImport): Promise<ReadingSource> => {
 const importReadingFile = async (one: FileImport): Promise<ImportReport> => {
   const { file, target, progress, input, signal } = one
   const { options } = input
-  return importReadings({
+  if (options['compare'] !== undefined && options['dry-run'] !== undefined)
+    throw new UsageError('--compare needs stored costs. Leave out --dry-run.')
+  const costs = collectFileCosts()
+  const report = await importReadings({
     ...{ file, target, progress, signal, at: input.at },
-    source: await openReadingSource(one),
+    source: await openReadingSource(one, costs),
     isDryRun: options['dry-run'] !== undefined,
     stateOptions: options['no-resume'] === undefined ? stateOptionsOf(options, target) : null,
   })
+  const location = readObjectName(options['location'], 'loc')
+  if (options['compare'] === undefined || report.error !== undefined || location === null) return report
+  const name = 'id' in location ? location.id : `location:${location.reference}`
+  return { ...report, compared: await compareCosts(target, name, costs.sums(), signal) }
 }
 
 const importReadingsCommand: Command = {
@@ -183,6 +197,7 @@ const importReadingsCommand: Command = {
     format: { value: 'FORMAT', summary: 'Format. Default: from the content.', choices: ['csv', 'green-button'] },
     ...csvFormOptions,
     ...readingOptions,
+    compare: { summary: 'Print the costs of a Green Button file beside the stored ones.' },
     'no-resume': { summary: 'Begin at the first row.' },
     ...commonImportOptions,
   },

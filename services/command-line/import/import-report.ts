@@ -1,6 +1,7 @@
 import type { RefusedRow } from '../../domain/interchange/reading.ts'
 import type { Noted, NotImported } from '../../domain/interchange/report.ts'
 import type { CommandOutcome } from '../command.ts'
+import { type ComparedCost, comparedLine } from './compare-costs.ts'
 
 /** Object that an import made or found. `from` are the places of the source. */
 export type ImportedObject = {
@@ -36,6 +37,8 @@ export type ImportReport = {
   readonly noted: readonly Noted[]
   /** Batches that were not priced 60 s after the last row. */
   readonly batches_pending: number
+  /** Costs of the file beside the stored ones, with `--compare`. */
+  readonly compared?: readonly ComparedCost[]
   /** Fault that ended the import before the end of the file. */
   readonly error?: string
 }
@@ -77,6 +80,7 @@ const reportLines = (report: ImportReport): readonly string[] => {
       .slice(0, shownRows)
       .map(({ path, reason, message }) => `  Not imported: ${path}: ${reason}: ${message}`),
     ...report.noted.slice(0, shownRows).map(({ path, message }) => `  Noted: ${path}: ${message}`),
+    ...(report.compared ?? []).slice(0, shownRows).map(comparedLine),
     ...(report.batches_pending > 0 ? [`  ${counted(report.batches_pending, 'batch')} will be priced later.`] : []),
     ...(report.error === undefined ? [] : [`  The import stopped: ${report.error}`]),
   ]

@@ -6,6 +6,7 @@ import {
   meterReadingOf,
   openEspiFeed,
 } from '../../domain/interchange/green-button/feed.ts'
+import type { FileCostCollector } from '../../domain/interchange/green-button/file-costs.ts'
 import { readIntervalReading } from '../../domain/interchange/green-button/interval-reading.ts'
 import type { ObjectName, ReadRow } from '../../domain/interchange/reading.ts'
 import type { Noted, NotImported } from '../../domain/interchange/report.ts'
@@ -19,6 +20,8 @@ type GreenButtonOptions = {
   readonly location: ObjectName
   /** Make sure that the device of a usage point exists, and return its name. Null in a dry run. */
   readonly deviceOf: (reference: string) => Promise<ObjectName | null>
+  /** Receives the costs of the file. */
+  readonly costs: FileCostCollector
 }
 
 const blockKind = 'IntervalBlock'
@@ -49,7 +52,7 @@ const notesOf = (block: EspiEntry, readings: readonly EspiValue[]): readonly Not
  * Open a Green Button feed as a source of readings. A single usage point is the location, several are its devices.
  * Source: docs/rules/imports.md #green-button.
  */
-export const greenButtonSource = ({ open, location, deviceOf }: GreenButtonOptions): ReadingSource => {
+export const greenButtonSource = ({ open, location, deviceOf, costs }: GreenButtonOptions): ReadingSource => {
   const noted: Noted[] = []
   const notImported: NotImported[] = []
   let rowCount = 0
@@ -74,7 +77,9 @@ export const greenButtonSource = ({ open, location, deviceOf }: GreenButtonOptio
     if (noted.length < maxListed) noted.push(...notesOf(block, readings))
     const { meaning } = meter
     const device = await deviceOfMeter(feed, meter)
-    return readings.map(reading => readIntervalReading(reading, block.line, { location, device, meaning }))
+    const rows = readings.map(reading => readIntervalReading(reading, block.line, { location, device, meaning }))
+    costs.add(meter, readings, rows)
+    return rows
   }
   const read = async function* (): AsyncGenerator<readonly ReadRow[]> {
     const feed = await readFeed(open())

@@ -53,8 +53,13 @@ describe('costs as Green Button', () => {
     // 1.25 kWh × 0.2345 = 0.293125 USD are 29312.5, half to even 29312.
     expect(text).toContain('<cost>29312</cost>')
     const copy = await makeHome(client, { import: 0.2345, export: 0.05 }, home)
-    const imported = await runImport(system.sandbox(), 'readings', [file, '--location', copy])
+    const imported = await runImport(system.sandbox(), 'readings', [file, '--location', copy, '--compare'])
     expect(imported.report).toMatchObject({ format: 'green-button', accepted: 3, refused: [], not_imported: [] })
+    // 0.293125 is rounded to 0.29312 in the file, and 0.4 Wh × 0.2345 = 0.0000938 to 0.00009. Sold: 2 kWh × 0.05.
+    expect(imported.report.compared).toMatchObject([
+      { direction: 'IMPORT', file: { cost: '0.29321', currency_code: 'USD' }, ours: { cost: '0.2932188' } },
+      { direction: 'EXPORT', file: { cost: '0.1', currency_code: 'USD' }, ours: { cost: '0.1', currency_code: 'USD' } },
+    ])
     const again = await exportFile('costs', 'green-button', { location: copy, ...span })
     expect(again.exitCode).toBe(0)
     expect(again.report.sums).toEqual(report.sums)

@@ -1,4 +1,5 @@
 import type { Noted, NotImported, NotImportedReason } from '../report.ts'
+import { currencyCodeOf } from './currency-numbers.ts'
 import { type EspiEntry, type EspiValue, elements, member, textMember } from './espi.ts'
 
 /** Conversion of the values of a meter reading to energy: value × 10^exponent in Wh or W. */
@@ -16,6 +17,8 @@ export type EspiMeterReading = {
   readonly related: readonly string[]
   readonly usagePoint: string | null
   readonly meaning: ReadingMeaning | null
+  /** Code of the currency of its costs; null if there is none. */
+  readonly currencyCode: string | null
 }
 
 /** Objects of a feed that the interval blocks need. */
@@ -73,6 +76,9 @@ const typeOf = (entry: EspiEntry, types: readonly EspiEntry[]): EspiEntry | unde
 const isElectric = ({ content }: EspiEntry): boolean =>
   (textMember(member(content, 'ServiceCategory'), 'kind') ?? '0') === '0'
 
+const currencyOf = (type: EspiValue | undefined): string | null =>
+  currencyCodeOf(Number(textMember(type, 'currency') ?? '0')) ?? null
+
 /** Kinds of entries that `openEspiFeed` reads. Entries of other kinds are noted. */
 const usedKinds: readonly string[] = ['UsagePoint', 'MeterReading', 'ReadingType', 'IntervalBlock']
 
@@ -90,7 +96,8 @@ export const openEspiFeed = (entries: readonly EspiEntry[]): EspiFeed => {
     const point = usagePointOf(entry, points)
     const type = typeOf(entry, types)
     const { self, related } = entry
-    const link = { self, related, usagePoint: point?.self ?? null }
+    const currencyCode = currencyOf(type?.content)
+    const link = { self, related, usagePoint: point?.self ?? null, currencyCode }
     if (point !== undefined && !isElectric(point)) return { ...link, meaning: null }
     const meaning = type === undefined ? noType : readingMeaning(type.content)
     if (!('reason' in meaning)) return { ...link, meaning }
