@@ -6,6 +6,7 @@ import { openArchive, peekChunks } from '../../platform/interchange/archive.ts'
 import { textFormatOf } from '../../platform/interchange/file-format.ts'
 import type { Command, CommandInput, CommandOption, CommandOutcome } from '../command.ts'
 import { CommandError, UsageError } from '../command.ts'
+import { parseAnswer } from '../export/stored-records.ts'
 import { compareCosts } from '../import/compare-costs.ts'
 import {
   csvFormOptions,
@@ -64,7 +65,7 @@ const importFiles = async (
   const interrupt = (): void => interruption.abort()
   process.on('SIGINT', interrupt)
   try {
-    const target = await openTarget(input)
+    const target = await openTarget(input, input.options['compare'] === undefined ? undefined : parseAnswer)
     const reports: ImportReport[] = []
     for (const name of input.operands) {
       const file = await openSource(name, target.dataFolder)

@@ -1,5 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { runImport } from '../../support/interchange/run-import.ts'
 import { linesOf, postStatement } from '../../support/statements/statement-answer.ts'
 import type { Client } from '../../support/system/client.ts'
 import { makeOne } from '../../support/system/home.ts'
@@ -29,6 +31,7 @@ type Case = {
   readonly expected?: readonly { readonly tariff_direction: string; readonly cost: string }[]
   readonly tolerance?: { readonly abs: number }
   readonly contract?: readonly [string, string]
+  readonly exit?: readonly number[]
   readonly when_charges?: Readonly<Record<string, unknown>>
 }
 
@@ -64,17 +67,6 @@ beforeAll(async () => {
   client = await system.login()
 })
 
-/** Write options of the command line as query parameters. An option without a value is true. */
-const queryOf = (options: readonly string[]): string =>
-  options
-    .flatMap((word, index) => {
-      const value = options[index + 1]
-      if (!word.startsWith('--')) return []
-      const given = value === undefined || value.startsWith('--') ? 'true' : value
-      return [`&${word.slice(2).replaceAll('-', '_')}=${given}`]
-    })
-    .join('')
-
 const recordsOf = (locationId: string, shapes: readonly Shape[]): readonly object[] =>
   shapes.flatMap(({ start, hours, base, step, modulo, direction }) =>
     Array.from({ length: hours }, (_, hour) => ({
@@ -86,12 +78,16 @@ const recordsOf = (locationId: string, shapes: readonly Shape[]): readonly objec
     })),
   )
 
-const importInto = (locationId: string, { file, format, options }: Case): Promise<Report> =>
-  client.ask(
-    'POST',
-    `/tariffs/import?format=${format}&location_id=${locationId}${queryOf(options)}`,
-    readFileSync(new URL(`files/${file}`, folder), 'utf8'),
-  )
+/** Import the file of a case with the command line. Checks its exit code. */
+const importInto = async (locationId: string, { file, format, options, exit }: Case): Promise<Report> => {
+  const path = fileURLToPath(new URL(`files/${file}`, folder))
+  const args = [path, '--format', format, '--location', locationId, ...options]
+  const { code, report, err } = await runImport(system.sandbox(), 'tariffs', args)
+  expect(err).toBe('')
+  const isReported = report.not_imported.length > 0
+  expect(exit ?? (isReported ? [0, 1, 3] : [0])).toContain(code)
+  return report as never
+}
 
 const locationFor = async ({ location, before = [] }: Case): Promise<string> => {
   const id = await makeOne(client, '/locations', location)

@@ -55,9 +55,12 @@ const exponentOf = (records: readonly ExportedRecord[]): Series['exponent'] =>
       ? 3
       : 6
 
+/** Collect the series: those of the location first, then by device; bought energy before sold energy. */
 const seriesOf = ({ records, locationId }: WrittenFeed): readonly Series[] => {
   const groups = Map.groupBy(records, one => `${one.deviceId ?? locationId} ${flowOf(one)} ${one.currencyCode}`)
-  return [...groups.values()].map(group => {
+  const keyOf = ({ meterId, flow, currency }: Series): string =>
+    [meterId === locationId ? '' : meterId, flow.padStart(2, '0'), currency].join(' ')
+  const all = [...groups.values()].map((group): Series => {
     const [first] = group as [ExportedRecord]
     return {
       ...{ meterId: first.deviceId ?? locationId, flow: flowOf(first) ?? '1', exponent: exponentOf(group) },
@@ -65,6 +68,7 @@ const seriesOf = ({ records, locationId }: WrittenFeed): readonly Series[] => {
       records: group.toSorted((a, b) => a.start - b.start || a.end - b.end || (a.id < b.id ? -1 : 1)),
     }
   })
+  return all.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
 }
 
 /** Quality 8 is estimated, 10 is questionable. An actual has no quality. */
