@@ -37,6 +37,9 @@ describe('the house', () => {
   it('has clients that import nothing of the service', () => {
     expect(clients.length).toBeGreaterThan(10)
     expect(clients.filter(({ text }) => /from '[^']*\b(?:services|test)\//.test(text))).toEqual([])
+    // The published runtime has no packages.
+    const runtime = clients.filter(({ path }) => path.startsWith('clients/typescript/src/'))
+    expect(runtime.filter(({ text }) => /from '(?!\.|node:)/.test(text)).map(({ path }) => path)).toEqual([])
   })
 
   it('has no folder with more than 25 files', () => {

@@ -22,6 +22,9 @@ const { sandbox, login, folder } = useSystem(loopbackWebhooks)
 /** Output of a cell of a notebook: its text, and the media types of its data. */
 type Output = { readonly text: string; readonly types: readonly string[] }
 
+/** Enough for the installation of packages on a slow network. */
+const installLimitMs = 420_000
+
 const methodName = (id: string): string => id.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /** Perform a call, and return its answer: for a list the first page, for a download its text. */
@@ -37,7 +40,7 @@ const perform = async (
 }
 
 describe('the TypeScript client', () => {
-  beforeAll(buildTypescriptClient)
+  beforeAll(buildTypescriptClient, installLimitMs)
 
   it.each([
     ['current', 'test'],
@@ -71,10 +74,10 @@ describe('the TypeScript client', () => {
   })
 
   it('has types that accept decimals only, and an example in its README that prints the cost', async () => {
-    runInClient(['node_modules/typescript/bin/tsc', '-p', 'examples'])
+    await runInClient(['node_modules/typescript/bin/tsc', '-p', 'examples'])
     const example = readFileSync('clients/typescript/examples/first-cost.ts', 'utf8')
     expect(readFileSync('clients/typescript/README.md', 'utf8')).toContain(example)
-    const printed = runInClient(['examples/first-cost.ts'], { URL: sandbox().base_url, KEY: sandbox().test_key })
+    const printed = await runInClient(['examples/first-cost.ts'], { URL: sandbox().base_url, KEY: sandbox().test_key })
     expect(printed).toBe('1.961\n')
   })
 
@@ -105,7 +108,7 @@ describe.skipIf(!hasPython)('the Python client', () => {
     await buildPythonClient()
     await using records = await openRecords(folder)
     account = await createOtherAccount(records, folder, sandbox())
-  })
+  }, installLimitMs)
 
   it('keeps decimals, retries, reads lists and verifies deliveries', async () => {
     await runPython(['-m', 'unittest', 'discover', '-s', 'tests'])

@@ -8,7 +8,7 @@ let built: ClientModule
 beforeAll(async () => {
   await buildTypescriptClient()
   built = await loadClient('current')
-})
+}, 420_000)
 
 const options = { apiKey: 'sk_test_0', maxAttempts: 3 }
 

@@ -3,15 +3,15 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { claimFolder, runFolderVariable } from '../stores/postgres.ts'
 
-const waitLimitMs = 170_000
+const waitLimitMs = 400_000
 
 /** Do a work once in a test run. The first caller does the work, and the others wait for it. */
-export const onceInRun = async (name: string, work: () => void): Promise<void> => {
+export const onceInRun = async (name: string, work: () => Promise<void>): Promise<void> => {
   const runFolder = process.env[runFolderVariable]
   if (runFolder === undefined) throw new Error('There is no test run.')
   const [done, claim] = [join(runFolder, name), join(runFolder, `${name}-claim`)]
   if (!existsSync(done) && claimFolder(claim)) {
-    work()
+    await work()
     renameSync(claim, done)
   }
   for (const deadline = performance.now() + waitLimitMs; !existsSync(done); await sleep(20)) {

@@ -1,8 +1,9 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onceInRun } from './once-in-run.ts'
+import { runProgram } from './run-program.ts'
 
 const folder = join(import.meta.dirname, '../../../clients/python')
 const environmentFolder = join(folder, '.venv')
@@ -15,44 +16,40 @@ if (!hasVenv) console.warn('There is no Python 3.11 with venv. Tests of the Pyth
 /** True if this machine can create an environment of Python. Tests of the Python client are skipped without it. */
 export const hasPython = hasVenv
 
-const run = (program: string, args: readonly string[]): void => {
+const run = (program: string, args: readonly string[]): Promise<string> => {
   // The packages stay in the folder of the client.
-  const env = { ...process.env, PIP_CACHE_DIR: join(folder, '.pip-cache'), NODE: process.execPath, PYTHON: python }
-  const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, encoding: 'utf8', env })
-  if (status !== 0) throw new Error(`${program} ${args.join(' ')} ended with code ${status}:\n${stdout}${stderr}`)
+  const environment = { PIP_CACHE_DIR: join(folder, '.pip-cache'), NODE: process.execPath, PYTHON: python }
+  return runProgram({ program, args, folder, environment })
 }
 
-const install = (): void => {
+const install = async (): Promise<void> => {
   const lock = join(folder, 'requirements.txt')
   const installed = join(environmentFolder, 'installed')
   const hash = createHash('sha256').update(readFileSync(lock)).digest('hex')
   if (existsSync(installed) && readFileSync(installed, 'utf8') === hash) return
   rmSync(environmentFolder, { recursive: true, force: true })
-  run('python3', ['-m', 'venv', environmentFolder])
+  await run('python3', ['-m', 'venv', environmentFolder])
   const flags = ['--quiet', '--disable-pip-version-check', '--no-compile', '--require-hashes', '--only-binary=:all:']
-  run(python, ['-m', 'pip', 'install', ...flags, '-r', lock])
+  await run(python, ['-m', 'pip', 'install', ...flags, '-r', lock])
   writeFileSync(installed, hash)
 }
 
 /** Install the locked packages in an environment of the client, and build the client: once in a test run. */
 export const buildPythonClient = (): Promise<void> =>
-  onceInRun('python-client', () => {
-    install()
-    run('sh', ['build.sh'])
+  onceInRun('python-client', async () => {
+    await install()
+    await run('sh', ['build.sh'])
   })
 
-/** Run a program of the client with a text as standard input. Return its output. Throws if the program fails. */
+/** Run a program of the client with a text as standard input. Return its output. Rejects if the program fails. */
 export const runPython = (
   args: readonly string[],
   input = '',
   environment: Readonly<Record<string, string>> = {},
 ): Promise<string> =>
-  new Promise((resolve, reject) => {
+  runProgram({
+    program: python,
+    ...{ args, folder, input },
     // Caches of the packages stay in the environment.
-    const env = { ...process.env, PYTHONPATH: folder, HOME: environmentFolder, ...environment }
-    const options = { cwd: folder, env, maxBuffer: 64 * 1024 * 1024 }
-    const child = execFile(python, args, options, (error, stdout, stderr) =>
-      error === null ? resolve(stdout) : reject(new Error(`${args.join(' ')}: ${error.message}\n${stdout}${stderr}`)),
-    )
-    child.stdin?.end(input)
+    environment: { PYTHONPATH: folder, HOME: environmentFolder, ...environment },
   })

@@ -1,21 +1,16 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ApiVersion } from '../system/client.ts'
 import { onceInRun } from './once-in-run.ts'
+import { runProgram } from './run-program.ts'
 
 const folder = join(import.meta.dirname, '../../../clients/typescript')
 
-const run = (program: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}): string => {
-  const env = { ...process.env, ...environment }
-  const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, encoding: 'utf8', env })
-  if (status !== 0) throw new Error(`${program} ${args.join(' ')} ended with code ${status}:\n${stdout}${stderr}`)
-  return stdout
-}
-
-/** Run a program of the folder of the client, and return its output. Throws if the program fails. */
-export const runInClient = (args: readonly string[], environment?: Readonly<Record<string, string>>): string =>
-  run(process.execPath, args, environment)
+/** Run a program of the folder of the client, and return its output. Rejects if the program fails. */
+export const runInClient = (
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<string> => runProgram({ program: process.execPath, args, folder, environment })
 
 /** Return true if the packages of the lock file are installed. npm writes a lock file into the folder of the packages. */
 const isInstalled = (): boolean => {
@@ -32,9 +27,9 @@ const isInstalled = (): boolean => {
 
 /** Install the packages of the TypeScript client if they are missing, and build the client: once in a test run. */
 export const buildTypescriptClient = (): Promise<void> =>
-  onceInRun('typescript-client', () => {
-    if (!isInstalled()) run('npm', ['ci'])
-    run(process.execPath, ['build.mjs'])
+  onceInRun('typescript-client', async () => {
+    if (!isInstalled()) await runProgram({ program: 'npm', args: ['ci'], folder })
+    await runInClient(['build.mjs'])
   })
 
 /** Load the built client of an API version. */
