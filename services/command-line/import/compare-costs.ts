@@ -4,7 +4,7 @@ import type { FileCosts } from '../../domain/interchange/green-button/file-costs
 import { formatDecimal } from '../../domain/quantity.ts'
 import { callPatiently, type ImportTarget } from './import-target.ts'
 
-/** Cost of a file beside the stored cost of the same object, direction and time. Costs are decimal texts. */
+/** Cost of a file, and the stored cost of the same object, direction and time. Costs are decimal texts. */
 export type ComparedCost = {
   readonly path: string
   readonly object_id: string

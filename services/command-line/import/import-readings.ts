@@ -14,8 +14,6 @@ import { batchSender, type SentBatch } from './send-batch.ts'
 /** Readings of a file in one of the formats. */
 export type ReadingSource = {
   readonly format: string
-  /** True if an interrupted import can continue at a line. */
-  readonly canContinue: boolean
   readonly read: () => AsyncIterable<readonly ReadRow[]>
   /** Cells of a line that is not forgotten. */
   readonly cellsOf: (line: number) => readonly string[]
@@ -116,7 +114,9 @@ const sendRows = async (run: Run, from: number): Promise<void> => {
     for (const row of rows) {
       if (row.line <= from) continue
       if (batch.isFull(row.line)) {
-        await queue.add(batch.build())
+        const full = batch.build()
+        // The rest of a line that is split is in the next batch, so that the line is not complete.
+        await queue.add({ ...full, lastLine: Math.min(full.lastLine, row.line - 1) })
         batch = startBatch()
       }
       batch.add(row)
@@ -158,7 +158,7 @@ const isFault = (error: unknown): boolean => isFailure(error) || error instanceo
  */
 export const importReadings = async (options: ReadingImport): Promise<ImportReport> => {
   const { file, source, progress, isDryRun, stateOptions } = options
-  const hasState = source.canContinue && stateOptions !== null && file.bytes !== null && !isDryRun
+  const hasState = stateOptions !== null && file.bytes !== null && !isDryRun
   const statePath = hasState ? file.besides('.import-state.json') : null
   const kept = statePath === null ? null : readState(statePath, { sha256: file.sha256(), options: stateOptions ?? '' })
   const refused = await openRefusedFile(file.besides('.refused.csv'), kept)

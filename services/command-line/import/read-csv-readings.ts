@@ -62,7 +62,6 @@ export const csvReadingSource = (
   }
   return {
     format: 'csv',
-    canContinue: true,
     read,
     cellsOf: memory.find,
     forget: memory.forget,

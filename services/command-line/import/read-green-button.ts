@@ -89,7 +89,6 @@ export const greenButtonSource = ({ open, location, deviceOf, costs }: GreenButt
   }
   return {
     format: 'green-button',
-    canContinue: false,
     read,
     cellsOf: () => [],
     forget: () => undefined,
