@@ -38,7 +38,7 @@ export const commandSubjects: readonly { readonly subject: string; readonly grou
     subject: 'Files',
     groups: [
       group('import', 'Import readings, objects and tariffs.', importCommands),
-      group('export', 'Export costs and tariffs in formats of others.', exportCommands),
+      group('export', 'Export records, costs and objects to files.', exportCommands),
     ],
   },
   {

@@ -18,7 +18,19 @@ export type ServiceClient = {
    * Call the API and return any response. A body that is no text is sent as JSON, a text with its media type.
    * Throws `CallError` after 30 s without an answer.
    */
-  readonly call: <T>(method: string, path: string, body?: unknown, mediaType?: string) => Promise<Answer<T>>
+  readonly call: <T>(
+    method: string,
+    path: string,
+    body?: unknown,
+    mediaType?: string,
+    moreHeaders?: Readonly<Record<string, string>>,
+  ) => Promise<Answer<T>>
+  /** Begin a download of any length. The caller reads the body. Rejects if the service does not answer. */
+  readonly download: (
+    path: string,
+    moreHeaders: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ) => Promise<Pick<Response, 'status' | 'body'>>
   /** Call the API and return the body of a success. Throws `CallError` with the message of a refusal. */
   readonly ask: <T>(method: string, path: string, body?: unknown) => Promise<T>
 }
@@ -55,6 +67,7 @@ export const serviceClient = (
     path: string,
     body?: unknown,
     mediaType = 'application/json',
+    moreHeaders: Readonly<Record<string, string>> = {},
   ): Promise<Answer<T>> => {
     const content: Record<string, string> = body === undefined ? {} : { 'Content-Type': mediaType }
     const signal = AbortSignal.timeout(timeoutMs)
@@ -62,7 +75,7 @@ export const serviceClient = (
     try {
       const response = await fetch(new URL(path, baseUrl), {
         method,
-        headers: { ...headers, ...content },
+        headers: { ...headers, ...content, ...moreHeaders },
         signal,
         body: text,
         redirect: 'manual',
@@ -84,7 +97,14 @@ export const serviceClient = (
     if (answer.status >= 200 && answer.status < 300 && answer.body !== null) return answer.body
     throw refusalOf(method, path, answer)
   }
-  return { call, ask }
+  const download: ServiceClient['download'] = (path, moreHeaders, signal) =>
+    fetch(new URL(path, baseUrl), { headers: { ...headers, ...moreHeaders }, signal, redirect: 'manual' }).catch(
+      error => {
+        if (signal.aborted) throw error
+        throw new CallError(`GET ${baseUrl}${path}: ${causeOf(error)}`, null, null, error)
+      },
+    )
+  return { call, ask, download }
 }
 
 /** Create the error for a response that is not a success. */

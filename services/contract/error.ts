@@ -54,6 +54,8 @@ const statuses: { readonly [Code in RefusalCode]?: number } = {
   schedule_infeasible: 422,
   statement_incomplete: 422,
   batch_not_done: 422,
+  export_not_done: 422,
+  export_folder_missing: 422,
   idempotency_mismatch: 422,
   rate_limited: 429,
   too_many_exports: 429,

@@ -236,6 +236,14 @@ export type SerializedAnswer =
   | { readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly chunks: AsyncIterable<Uint8Array<ArrayBuffer>> }
 
+/** File of an answer. `name`: for the client's disk. The file does not change under its ETag. */
+export type FileAnswer = {
+  readonly path: string
+  readonly bytes: number
+  readonly etag: string
+  readonly name: string
+}
+
 /**
  * Result of an operation: the answer in current names, a serialized answer, the effects of a dry run, or a refusal.
  * `apiVersion`, `context` and `connectToken` replace those of the request.
@@ -244,6 +252,7 @@ export type Outcome<Answer> =
   | {
       readonly ok: true
       readonly value: Answer
+      readonly file?: never
       readonly serialized?: never
       readonly dryRun?: never
       readonly apiVersion?: ApiVersion
@@ -253,6 +262,7 @@ export type Outcome<Answer> =
   | {
       readonly ok: true
       readonly dryRun: DryRunWire
+      readonly file?: never
       readonly value?: never
       readonly serialized?: never
       readonly apiVersion?: never
@@ -261,10 +271,21 @@ export type Outcome<Answer> =
   | {
       readonly ok: true
       readonly serialized: SerializedAnswer
+      readonly file?: never
       readonly dryRun?: never
       readonly isTable?: boolean
       /** The answer is a table of a whole period. Its stream may take an hour. */
       readonly table?: TableFormat
+      readonly value?: never
+      readonly apiVersion?: never
+      readonly isPending?: never
+    }
+  | {
+      readonly ok: true
+      readonly file: FileAnswer
+      readonly table: TableFormat
+      readonly serialized?: never
+      readonly dryRun?: never
       readonly value?: never
       readonly apiVersion?: never
       readonly isPending?: never

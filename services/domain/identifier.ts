@@ -39,6 +39,7 @@ export const idPrefixes = {
   webhookAttempt: 'wha_',
   webhookResend: 'whr_',
   simulation: 'sim_',
+  export: 'exp_',
   user: 'usr_',
 } as const
 

@@ -88,6 +88,8 @@ export const refusalCodes = [
   'too_many_batches',
   'batch_not_done',
   'too_many_exports',
+  'export_not_done',
+  'export_folder_missing',
   // metering and cost
   'end_before_start',
   'interval_too_long',

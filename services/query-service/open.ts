@@ -16,8 +16,11 @@ import { openWorkThread, type WorkThread } from '../platform/work-thread/work-th
 import { openConnect } from './connect/open-connect.ts'
 import { meteringFacts } from './costs/metering-facts.ts'
 import type { QueryServiceDependencies } from './dependencies.ts'
+import { openExportFolder } from './exports/export-folder.ts'
+import { startExportWork } from './exports/export-work.ts'
+import { exportOperations } from './exports/exports.ts'
 import { openTableStreams } from './exports/table-streams.ts'
-import { costOperations, queryServiceOperations } from './operations.ts'
+import { costOperations, exportedOperations, queryServiceOperations } from './operations.ts'
 import { deadLetterOperations } from './operator/dead-letters.ts'
 import { priceOperations } from './prices/prices.ts'
 import { scheduleOperations } from './prices/schedules.ts'
@@ -85,9 +88,24 @@ export const openQueryService = async (
   const statements = { ...reads, ...dependencies, ...statementReads({ log, clickHouse }) }
   const batches = { ...statements, logger, at: currentInstant }
   const batchWork = opening.use(startBatchWork(batches))
+  const folder = config.exportFolder === null ? null : openExportFolder(config.exportFolder)
+  const exports =
+    folder === null
+      ? { wake: () => undefined }
+      : opening.use(
+          startExportWork({
+            ...reads,
+            ...exportedOperations(reads, dependencies),
+            folder,
+            log,
+            logger,
+            at: currentInstant,
+          }),
+        )
   return {
     ...emptyRoleModule,
     operations: [
+      ...exportOperations({ ...dependencies, folder }, exports),
       ...costOperations(reads),
       ...priceOperations(reads),
       ...scheduleOperations(statements),

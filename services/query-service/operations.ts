@@ -1,3 +1,6 @@
+import { eventList } from '../contract/events/event.ts'
+import type { Operation } from '../contract/operation.ts'
+import { tariffList } from '../contract/tariffs/tariff.ts'
 import type { Binding } from '../platform/http/binding.ts'
 import { chargeOperations } from './charges/charges.ts'
 import { intervalCostOperation } from './costs/interval-costs.ts'
@@ -8,6 +11,7 @@ import type { CostDependencies, QueryServiceDependencies } from './dependencies.
 import { eventOperations } from './events/events.ts'
 import { webhookDeliveryOperations } from './events/webhook-deliveries.ts'
 import { webhookOperations } from './events/webhooks.ts'
+import type { ExportedOperations } from './exports/write-objects.ts'
 import { tariffImportOperation } from './interchange/import-tariffs.ts'
 import { marketOperations } from './markets/markets.ts'
 import { planAssignmentOperations } from './plans/plan-assignments.ts'
@@ -31,6 +35,26 @@ export const costOperations = (dependencies: CostDependencies): readonly Binding
   ...meterRecordOperations(dependencies),
   ...accountReadOperations(dependencies),
 ]
+
+/** Bind the operations whose answers an export writes. */
+export const exportedOperations = (
+  costs: CostDependencies,
+  dependencies: QueryServiceDependencies,
+): { readonly operations: ExportedOperations } => {
+  const lists = [...tariffOperations(dependencies), ...eventOperations(dependencies)]
+  const find = (operation: Operation): Binding => {
+    const found = lists.find(binding => binding.operation === operation)
+    if (found === undefined) throw new Error(`${operation.id} is not bound.`)
+    return found
+  }
+  return {
+    operations: {
+      intervalCost: intervalCostOperation(costs),
+      tariffList: find(tariffList),
+      eventList: find(eventList),
+    },
+  }
+}
 
 /** Bind the operations on the objects of an account: registry, tariffs, market sources, events and webhooks. */
 export const queryServiceOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [

@@ -1,53 +1,160 @@
+import { parseInstant } from '../../domain/instant.ts'
+import { tableFormats } from '../../domain/interchange/table-format.ts'
 import { writtenTariffFormats } from '../../domain/interchange/write-tariffs.ts'
 import { keyVariable } from '../../platform/config/config.ts'
-import type { Command, CommandOption } from '../command.ts'
+import type { Command, CommandInput, CommandOption, CommandOutcome } from '../command.ts'
+import { success, UsageError } from '../command.ts'
 import { costFormats, exportInFormat } from '../export/export-in-format.ts'
-import { fileTargetOptions } from '../import/import-target.ts'
+import { type ManifestWire, runExport } from '../export/export-job.ts'
+import { fileTargetOptions, openTarget } from '../import/import-target.ts'
 
-const details = [
-  `The key is read from ${keyVariable}, from the file of --key, or from sandbox.json. Test mode without --live.`,
-  'FILE.part is the file until it is complete. The report names each part that the format cannot express.',
-  'Exit codes: 0 all, 3 some parts not written, 1 nothing written or a fault, 2 usage error, 130 interrupted.',
+/** Kinds of exports, with the options that each has. */
+const kinds = {
+  records: ['location', 'device', 'customer', 'session', 'pieces', 'raw'],
+  costs: ['location', 'device', 'customer', 'session', 'aggregation', 'direction', 'currency', 'frame'],
+  tariffs: ['location'],
+  events: ['location'],
+  statements: ['location'],
+} as const
+
+type ExportKind = keyof typeof kinds
+
+/** Formats of others, which the command writes itself. */
+const otherFormats: Readonly<Record<ExportKind, readonly string[]>> = {
+  records: [],
+  costs: costFormats,
+  tariffs: writtenTariffFormats,
+  events: [],
+  statements: [],
+}
+
+const summaries: Readonly<Record<ExportKind, string>> = {
+  records: 'Export records with their costs.',
+  costs: 'Export costs by hour, day or month.',
+  tariffs: 'Export the tariffs that apply in a period.',
+  events: 'Export events.',
+  statements: 'Export FINAL statements.',
+}
+
+const filterOptions = {
+  location: { value: 'ID', summary: 'Only this location; reference:NAME is your own reference.' },
+  device: { value: 'ID', summary: 'Only this device; reference:NAME is your own reference.' },
+  customer: { value: 'ID', summary: 'Only the locations of this customer.' },
+  session: { value: 'ID', summary: 'Only the records of this session_reference_id.' },
+  pieces: { summary: 'One row for each piece of a record, with its price.' },
+  raw: { summary: 'CSV: write texts as they are, also those that begin like a formula.' },
+  aggregation: { value: 'UNIT', summary: 'HOUR, DAY or MONTH. Default: DAY.', choices: ['HOUR', 'DAY', 'MONTH'] },
+  direction: { value: 'D', summary: 'Tariff direction. Default: IMPORT.', choices: ['IMPORT', 'EXPORT', 'LOCAL'] },
+  frame: { value: 'FILE', summary: 'Token, location and party of charge detail records (ocpi-cdr).' },
+  currency: { value: 'CODE', summary: 'Currency, if there are costs in several.' },
+} as const satisfies Readonly<Record<string, CommandOption>>
+
+/** Exit code of a command that the user interrupts. */
+const interruptedCode = 130
+
+const datePattern = /^\d{4}-\d{2}-\d{2}$/
+
+/** Read a date, which is midnight UTC, or an instant with its offset. */
+const readTime = (name: string, text: string | undefined): string => {
+  if (text === undefined) throw new UsageError(`--${name} is missing. Example: --${name} 2026-01-01.`)
+  const instant = datePattern.test(text) ? `${text}T00:00:00Z` : text
+  if (parseInstant(instant) === undefined)
+    throw new UsageError(
+      `--${name} must be a date such as 2026-01-01, or an instant such as 2026-01-01T00:00:00+01:00.`,
+    )
+  return instant
+}
+
+/** Format of the file: the option, or the ending of its name. */
+const formatOf = ({ format, out = '' }: CommandInput['options']): string => {
+  const ending = out.slice(out.lastIndexOf('.') + 1)
+  const chosen = format ?? tableFormats.find(one => one === ending)
+  if (chosen === undefined) throw new UsageError(`--format is missing. The formats are ${tableFormats.join(', ')}.`)
+  return chosen
+}
+
+const bodyOf = (kind: ExportKind, options: CommandInput['options']): object => {
+  const { location, device, customer, session, aggregation, direction, currency } = options
+  const members = {
+    location_id: location,
+    device_id: device,
+    customer_id: customer,
+    session_reference_id: session,
+    aggregation,
+    tariff_direction: direction,
+    currency_code: currency,
+    pieces: options['pieces'] === undefined ? undefined : true,
+    raw: options['raw'] === undefined ? undefined : true,
+  }
+  return {
+    kind,
+    format: formatOf(options),
+    start_time: readTime('from', options['from']),
+    end_time: readTime('to', options['to']),
+    // JSON leaves out undefined members.
+    ...members,
+  }
+}
+
+const textOf = (out: string, { rows, bytes }: ManifestWire): string =>
+  `${out}: ${rows.toLocaleString('en')} rows, ${bytes.toLocaleString('en')} bytes. The sums are in ${out}.manifest.json.`
+
+const exportFile = async (kind: ExportKind, input: CommandInput): Promise<CommandOutcome> => {
+  const { options, status } = input
+  const { out, format = '', from, to } = options
+  if (otherFormats[kind].includes(format)) {
+    const span = kind === 'tariffs' ? {} : { from: readTime('from', from), to: readTime('to', to) }
+    return exportInFormat(kind === 'costs' ? 'costs' : 'tariffs', { ...input, options: { ...options, ...span } })
+  }
+  if (out === undefined) throw new UsageError('--out is missing. Name the file, such as --out records.parquet.')
+  const body = bodyOf(kind, options)
+  const interruption = new AbortController()
+  const interrupt = (): void => interruption.abort()
+  process.on('SIGINT', interrupt)
+  try {
+    const target = await openTarget(input)
+    const manifest = await runExport({ target, body, out, status, signal: interruption.signal })
+    return success(textOf(out, manifest), { file: out, ...manifest })
+  } catch (error) {
+    if (!interruption.signal.aborted) throw error
+    const text = 'Interrupted. There is no file.'
+    return { text, json: { error: text }, ok: false, exitCode: interruptedCode }
+  } finally {
+    process.off('SIGINT', interrupt)
+  }
+}
+
+/** Help of the formats of others. */
+const otherDetails = [
+  'green-button has a reading with its cost for each record of a location or device.',
+  'ocpi-cdr has a record for each charging session whose last record starts in the time.',
+  'The report of urdb, ocpi and these formats names each part that the format cannot express.',
 ]
 
-const outOption: CommandOption = { value: 'FILE', summary: 'File to write.', isRequired: true }
-
-const exportCostsCommand: Command = {
-  name: 'export costs',
+const exportCommand = (kind: ExportKind): Command => ({
+  name: `export ${kind}`,
   operands: [],
-  summary: 'Export costs as Green Button or OCPI records.',
+  summary: summaries[kind],
   details: [
-    'green-button has a reading with its cost for each record of a location or device.',
-    'ocpi-cdr has a record for each charging session whose last record starts in the time.',
-    ...details,
+    'The service writes the file, and the command downloads it. FILE.manifest.json has rows, sums and SHA-256.',
+    'The file has its name when it is complete; before that its name ends with .part.',
+    `The key is read from ${keyVariable}, from the file of --key, or from sandbox.json. Test mode without --live.`,
+    ...(otherFormats[kind].length === 0 ? [] : otherDetails),
+    'Exit codes: 0 done, 3 some parts not written, 1 failed, 2 usage error, 130 interrupted.',
   ],
   options: {
-    from: { value: 'TIME', summary: 'Start, inclusive, such as 2026-01-01T00:00:00+01:00.', isRequired: true },
-    to: { value: 'TIME', summary: 'End, exclusive.', isRequired: true },
-    out: outOption,
-    format: { value: 'FORMAT', summary: 'Format.', choices: costFormats, isRequired: true },
-    location: { value: 'ID', summary: 'Only this location: an id or an own reference.' },
-    device: { value: 'ID', summary: 'Only this device.' },
-    customer: { value: 'ID', summary: 'Only the locations of this customer.' },
-    session: { value: 'REFERENCE', summary: 'Only this session.' },
-    frame: { value: 'FILE', summary: 'JSON file with party, token and location of OCPI records.' },
+    from: { value: 'T', summary: 'Start: a date (midnight UTC) or an instant.' },
+    to: { value: 'T', summary: 'End, exclusive.' },
+    out: { value: 'FILE', summary: 'File to write.', isRequired: true },
+    format: {
+      value: 'F',
+      summary: 'Format. Default: from the name of the file.',
+      choices: [...tableFormats, ...otherFormats[kind]],
+    },
+    ...Object.fromEntries(kinds[kind].map(name => [name, filterOptions[name]])),
     ...fileTargetOptions,
   },
-  run: input => exportInFormat('costs', input),
-}
+  run: input => exportFile(kind, input),
+})
 
-const exportTariffsCommand: Command = {
-  name: 'export tariffs',
-  operands: [],
-  summary: 'Export the tariffs of a location as URDB or OCPI.',
-  details: ['A tariff that the format cannot express exactly is not written. Charges are not written.', ...details],
-  options: {
-    location: { value: 'ID', summary: 'Location: an id or an own reference.', isRequired: true },
-    out: outOption,
-    format: { value: 'FORMAT', summary: 'Format.', choices: writtenTariffFormats, isRequired: true },
-    ...fileTargetOptions,
-  },
-  run: input => exportInFormat('tariffs', input),
-}
-
-export const exportCommands: readonly Command[] = [exportCostsCommand, exportTariffsCommand]
+export const exportCommands: readonly Command[] = (Object.keys(kinds) as ExportKind[]).map(exportCommand)

@@ -102,6 +102,7 @@ const idPrefixOf: Readonly<Record<string, string>> = {
   simulations: 'sim',
   statements: 'stm',
   'statements/batch': 'stb',
+  exports: 'exp',
   events: 'evt',
   event_id: 'evt',
   webhooks: 'whe',

@@ -9,6 +9,7 @@ import * as event from '../events/event.ts'
 import * as webhookDelivery from '../events/webhook-delivery.ts'
 import * as webhookEndpoint from '../events/webhook-endpoint.ts'
 import * as webhookResend from '../events/webhook-resend.ts'
+import * as exported from '../interchange/export.ts'
 import { tariffImport } from '../interchange/tariff-import.ts'
 import * as market from '../markets/market.ts'
 import * as marketPrice from '../markets/market-price.ts'
@@ -53,6 +54,11 @@ export const operations: readonly Operation[] = [
   instantCost.instantCost,
   energyCost.intervalCost,
   energyCost.sessionCost,
+  exported.exportCreate,
+  exported.exportList,
+  exported.exportRetrieve,
+  exported.exportFile,
+  exported.exportDelete,
   customer.customerCreate,
   customer.customerList,
   customer.customerRetrieve,

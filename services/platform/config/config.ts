@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { ConfigError } from '../failure.ts'
 import { saslMechanisms } from '../log/kafka/kafka-settings.ts'
@@ -85,10 +85,6 @@ export const environment = z.object({
     })
     .optional()
     .describe('Address of the service in browsers, such as https://meters.example.com. Links for users begin with it.'),
-  WATTLEDGER_CONSOLE_KEY_SIGN_IN: z
-    .enum(['on', 'off'])
-    .default('on')
-    .describe('Sign-in to the console with an API key: on or off.'),
   WATTLEDGER_KAFKA_BROKERS: z
     .string()
     .regex(/^[^\s,]+:\d+(,[^\s,]+:\d+)*$/, 'must be host:port, separated by commas')
@@ -155,6 +151,11 @@ export const environment = z.object({
   WATTLEDGER_LOG_MAX_GIB: wholeNumber
     .default(64)
     .describe('Max size of the embedded log in GiB. A full log answers 503.'),
+  WATTLEDGER_EXPORT_DIR: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Folder of export files, which all processes share. Default with embedded stores: in the data folder.'),
   WATTLEDGER_FAILING_PERCENT: z.coerce
     .number()
     .int()
@@ -202,12 +203,12 @@ export type Config = DistributedSettings & {
   readonly connectPath: string
   /** Origin of the service in browsers, without a slash at its end; null if it is unknown. */
   readonly publicUrl: string | null
-  /** People may sign in to the console with an API key. */
-  readonly allowsKeySignIn: boolean
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
   readonly logPartitions: number
   readonly logRetentionMs: number
   readonly logMaxBytes: number
+  /** Folder of the files of exports; null: none, because several processes share no folder. */
+  readonly exportFolder: string | null
   /**
    * Share of failing locations in [0, 1] above which a partition stops its worker, if at least `failingLocations` fail.
    */
@@ -254,12 +255,12 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     formerCredentialsKeys: value.WATTLEDGER_FORMER_CREDENTIALS_KEYS,
     connectPath: value.WATTLEDGER_CONNECT_PATH,
     publicUrl: value.WATTLEDGER_PUBLIC_URL === undefined ? null : new URL(value.WATTLEDGER_PUBLIC_URL).origin,
-    allowsKeySignIn: value.WATTLEDGER_CONSOLE_KEY_SIGN_IN === 'on',
     ...distributed,
     logLevel: value.WATTLEDGER_LOG_LEVEL,
     logPartitions: value.WATTLEDGER_LOG_PARTITIONS,
     logRetentionMs: value.WATTLEDGER_LOG_RETENTION_HOURS * 3_600_000,
     logMaxBytes: value.WATTLEDGER_LOG_MAX_GIB * 2 ** 30,
+    exportFolder: exportFolderOf(value, embeddedStores({ ...distributed, postgresUrl }).length > 0),
     failingShare: value.WATTLEDGER_FAILING_PERCENT / 100,
     failingLocations: value.WATTLEDGER_FAILING_LOCATIONS,
     webhookAllowedNetworks: value.WATTLEDGER_WEBHOOK_ALLOW_NETWORKS,
@@ -267,6 +268,15 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     trustedProxies: value.WATTLEDGER_TRUSTED_PROXIES,
     marketFeeds: readFeedConfig(value),
   }
+}
+
+/** Return the folder of the files of exports. One process uses its data folder by default. */
+function exportFolderOf(
+  value: { readonly WATTLEDGER_EXPORT_DIR?: string | undefined; readonly WATTLEDGER_DATA_DIR: string },
+  isOneProcess: boolean,
+): string | null {
+  if (value.WATTLEDGER_EXPORT_DIR !== undefined) return resolve(value.WATTLEDGER_EXPORT_DIR)
+  return isOneProcess ? join(resolve(value.WATTLEDGER_DATA_DIR), 'exports', 'files') : null
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {

@@ -15,6 +15,7 @@ import { startTimeSlices } from '../concurrency/time-slices.ts'
 import { type Answer, acceptsValue } from './answer.ts'
 import type { Ports, SavedAnswer } from './binding.ts'
 import { emitRefusalEvent } from './emit-refusal-event.ts'
+import { fileAnswer } from './file-answer.ts'
 import { claimOf, runOnce } from './idempotency.ts'
 import { jsonBody, jsonText } from './object-texts.ts'
 import { resolveReferences } from './resolve-references.ts'
@@ -108,12 +109,16 @@ const tableAnswers: Readonly<Record<TableFormat, Pick<Answer, 'mediaType' | 'isL
 
 const writeAnswer = async (
   outcome: AcceptedOutcome,
-  { operation, entry, caller }: RequestContext,
+  { operation, entry, caller, request }: RequestContext,
   trace: Trace,
   wantsCsv: boolean,
 ): Promise<Answer> => {
   const { csv } = entry.binding
   if (csv !== undefined || operation.tables !== undefined) trace.headers['Vary'] = 'Accept'
+  if (outcome.file !== undefined) {
+    const answer = { ...jsonAnswer(trace, '', operation.status), ...tableAnswers[outcome.table] }
+    return fileAnswer(outcome.file, request, answer)
+  }
   if (outcome.serialized !== undefined) {
     const answer = jsonAnswer(trace, bodyOf(outcome.serialized), operation.status)
     if (outcome.table !== undefined) return { ...answer, ...tableAnswers[outcome.table] }

@@ -122,7 +122,7 @@ const withFirst = (
 const streamRunning = refused('too_many_exports', 'The account has a running stream of a table. Wait until it ends')
 
 /**
- * Create the streams of a process. The engine writes a table as fast as it can into a file without a name, and the
+ * Create the streams of a process. The engine writes a table at full speed into a file without a name. The
  * reader follows at its own pace, so a slow reader does not occupy the engine.
  */
 const streamsIn = (folder: string): TableStreams => {

@@ -8,6 +8,7 @@ import {
   newReference,
 } from '../registry/isolation-fixture.ts'
 import type { ApiVersion, Reply } from '../system/client.ts'
+import { until } from '../system/until.ts'
 import { type IdPath, idPathsOf } from './id-paths.ts'
 import type { DocumentedOperation } from './openapi.ts'
 
@@ -94,12 +95,16 @@ export type PlannedIdRequest = {
 /** Submission of one record as a table. */
 const table = 'start,end,value\n2025-09-16T10:00:00Z,2025-09-16T11:00:00Z,1\n'
 
-/** Send a planned request with an id at its position. */
-export const sendWith = (
-  { operation, idPath, body, apiVersion }: PlannedIdRequest,
-  own: Ids,
-  id: string,
-): Promise<Reply> => {
+/** Send a planned request with an id at its position. An account has few unfinished exports, so they wait for others. */
+export const sendWith = (planned: PlannedIdRequest, own: Ids, id: string): Promise<Reply> =>
+  planned.operation.id === 'export_create'
+    ? until(
+        () => sendOnce(planned, own, id),
+        ({ status }) => status !== 429,
+      )
+    : sendOnce(planned, own, id)
+
+const sendOnce = ({ operation, idPath, body, apiVersion }: PlannedIdRequest, own: Ids, id: string): Promise<Reply> => {
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     if (idPath.in === 'path' && idPath.name === name) return encodeURIComponent(id)
     const example = operation.parameters.find(one => one.in === 'path' && one.name === name)?.example

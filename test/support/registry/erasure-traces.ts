@@ -12,6 +12,7 @@ import {
 import { putCredentials } from '../../../services/platform/postgres/connect/tariff-credentials.ts'
 import type { Database } from '../../../services/platform/postgres/database.ts'
 import { writeEvents } from '../../../services/platform/postgres/events/events.ts'
+import { createExport } from '../../../services/platform/postgres/exports/exports.ts'
 import { createAssignments, newAssignmentId } from '../../../services/platform/postgres/plans/plan-assignments.ts'
 import { createPlan } from '../../../services/platform/postgres/plans/plans.ts'
 import { createCharge } from '../../../services/platform/postgres/pricing/charges.ts'
@@ -190,6 +191,8 @@ const createTraces = async (
     { request: JSON.stringify({ customer, location, device, name }), requestHash: randomUUID(), locationCount: 1 },
     at,
   )
+  const exported = { id: newId('export', at), request: JSON.stringify({ location_id: location }), actor: 'key_1' }
+  await createExport(transaction, exported, { unfinished: 10, bytes: 1, retentionMs: 1 }, at)
   const order = { request: '{}', finalises: false, allowsGaps: false, actor: 'key_1' }
   const batch = acceptedValue(await createBatch(transaction, newId('statementBatch', at), order, [location], at))
   await query(sql`

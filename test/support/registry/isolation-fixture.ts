@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'vitest'
 import type { Sandbox } from '../../../services/platform/access/sandbox-file.ts'
+import { doneExport } from '../exports/done-export.ts'
 import { type DocumentedOperation, operationsOf, readDocument } from '../openapi/openapi.ts'
 import { doneBatch, startBatch } from '../statements/statement-batch.ts'
 import { type ApiVersion, type Client, login } from '../system/client.ts'
@@ -144,6 +145,7 @@ export const createSpare = async (client: Client, prefix: string): Promise<strin
   if (prefix === 'cal') return createOne('/calendars', { name: 'Spare' })
   if (prefix === 'usr') return createUser(client, `spare-${spares}@example.com`)
   if (prefix === 'whe') return createOne('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
+  if (prefix === 'exp') return doneExport(client)
   if (prefix === 'chg') return createCharge(client, await createLocation(client))
   if (prefix === 'pln') return createPlan(client)
   if (prefix === 'pla') return assignPlan(client, assertDefined(fixtures?.own['pln']), await createLocation(client))
@@ -199,6 +201,7 @@ export const createIds = async (account: Sandbox, mode: 'test' | 'live', session
     ...(await simulationIds(caller, fixture.location)),
     ...(await webhookIds(caller)),
     ...(await userIds(caller, session)),
+    exp: await doneExport(caller),
     fps: (await importSession(await login(account, mode, 'earlier'))).session_id,
   }
 }

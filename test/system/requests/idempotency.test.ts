@@ -90,6 +90,9 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
     object_ids: [await createLocation(clients().client)],
     ...{ start_date: '2025-09-01', end_date: '2025-10-01' },
   }),
+  export_create: async () => ({
+    ...{ kind: 'tariffs', format: 'ndjson', start_time: '2025-09-01T00:00:00Z', end_time: '2025-10-01T00:00:00Z' },
+  }),
   instant_cost_calculate: async () => {
     const location_id = await createLocation(clients().client)
     await clients().client.ask('POST', '/tariffs', {

@@ -124,7 +124,7 @@ const opensFor = ({ method, path }: DocumentedOperation): readonly string[] => {
   // A plan is sent to all subscribers, which may act on it.
   if (path === '/schedules' || path.startsWith('/schedules/amount/')) return ['all']
   if (path === '/statements/{id}' && method === 'POST') return ['read', 'all']
-  const reads = method === 'GET' || /^\/(?:costs|prices|audits|schedules|simulations)\b/.test(path)
+  const reads = method === 'GET' || /^\/(?:costs|prices|audits|schedules|simulations|exports)\b/.test(path)
   return reads ? ['read', 'all'] : ['all']
 }
 

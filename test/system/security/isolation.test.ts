@@ -29,6 +29,7 @@ const keepsDeleted = ({ id }: DocumentedOperation, idPath: IdPath): boolean =>
   id === 'interval_cost_calculate' ||
   id === 'session_cost_calculate' ||
   id === 'statement_create' ||
+  id === 'export_create' ||
   (id === 'statement_batch_create' && idPath.prefix === 'loc') ||
   (idPath.in === 'query' &&
     (id === 'meter_record_list' || ['object_id', 'starting_after', 'ending_before'].includes(idPath.name)))

@@ -1,4 +1,5 @@
 import type { TableFormat } from '../../../domain/interchange/table-format.ts'
+import { textLiteral } from '../encoding/literals.ts'
 
 /** A new file of this process that the engine writes. */
 export type EngineFile = { readonly path: string; readonly format: TableFormat }
@@ -30,7 +31,11 @@ export const fileSettings = `max_execution_time=${maxSeconds}, max_threads=2, ma
   do_not_merge_across_partitions_select_final=1, max_bytes_before_external_sort=67108864,
   max_bytes_ratio_before_external_sort=0, max_block_size=8192, query_plan_remove_redundant_sorting=0,
   max_memory_usage=734003200, min_insert_block_size_rows=65536, min_insert_block_size_bytes=16777216,
-  date_time_output_format='iso', format_csv_null_representation='', output_format_csv_crlf_end_of_line=1,
+  date_time_output_format='iso', date_time_input_format='best_effort', format_csv_null_representation='', output_format_csv_crlf_end_of_line=1,
   output_format_json_quote_decimals=0, output_format_json_quote_64bit_integers=0,
   output_format_parquet_compression_method='snappy', output_format_parquet_row_group_size=131072,
   output_format_arrow_compression_method='none', output_format_arrow_string_as_string=1`
+
+/** Return the table function that reads a file. `structure`: columns with types, such as `id String`. */
+export const fileTable = ({ path, format }: EngineFile, structure: string): string =>
+  `file(${textLiteral(path)}, '${engineFormats[format]}', ${textLiteral(structure)})`

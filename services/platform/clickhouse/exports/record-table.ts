@@ -3,6 +3,7 @@ import type { Tenant } from '../../../domain/tenant.ts'
 import { textLiteral } from '../encoding/literals.ts'
 import { type RowSelection, selectionConditions } from '../meter-cost/meter-cost-pages.ts'
 import { meterCost } from '../meter-cost/meter-cost-reads.ts'
+import { fileTable } from './engine-file.ts'
 
 /** A table of records. `nonCommodityIds`: all NON_COMMODITY tariffs of the tenant; the other tariffs are COMMODITY. */
 export type RecordTable = {
@@ -15,6 +16,38 @@ export type RecordTable = {
   /** Texts of a CSV table are written as they are, also those that a spreadsheet reads as a formula. */
   readonly isRaw: boolean
 }
+
+/** Columns of a table with their types in the engine, in order. */
+const recordColumns: readonly (readonly [name: string, type: string])[] = [
+  ['id', 'String'],
+  ['location_id', 'String'],
+  ['device_id', 'Nullable(String)'],
+  ['session_reference_id', 'Nullable(String)'],
+  ['record_reference_id', 'Nullable(String)'],
+  ['energy_flow_direction', 'String'],
+  ['tariff_direction', 'String'],
+  ['status', 'String'],
+  ['currency_code', 'String'],
+  ['commodity_tariff_id', 'Nullable(String)'],
+  ['non_commodity_tariff_id', 'Nullable(String)'],
+  ['start_time', "DateTime64(3, 'UTC')"],
+  ['end_time', "DateTime64(3, 'UTC')"],
+  ['energy_wh', 'Decimal(18, 6)'],
+  ['cost', 'Nullable(Decimal(38, 9))'],
+  ['confidence', 'Decimal(9, 4)'],
+  ['revision', 'UInt32'],
+]
+
+/** Further columns of a table of pieces. */
+const pieceColumns: readonly (readonly [name: string, type: string])[] = [
+  ['price', 'Nullable(Decimal(18, 9))'],
+  ['tier_kwh', 'Nullable(Decimal(18, 9))'],
+  ['piece', 'UInt32'],
+]
+
+/** Return the columns of a table. */
+export const columnsOf = ({ hasPieces }: Pick<RecordTable, 'hasPieces'>) =>
+  hasPieces ? [...recordColumns, ...pieceColumns] : recordColumns
 
 const hexOf = (column: string): string => `lower(hex(${column}))`
 
@@ -83,4 +116,46 @@ export const recordTableSelect = (table: RecordTable): string => {
   return `SELECT ${sharedColumns(table)}, ${hasPieces ? pieceValues : recordValues}
   FROM (SELECT ${storedColumns}${hasPieces ? storedPieces : ''} ${rowsOfTable(table)}
     ORDER BY start_time, record_id) ${hasPieces ? pieceOfRow : ''}`
+}
+
+/** Sums of a table: rows, energy, records without a price, and a cost for each currency, as decimal texts. */
+const sumColumns = (columns: {
+  readonly currency: string
+  readonly energy: string
+  readonly cost: string
+  readonly isUnpriced: string
+}): string => `toString(count()) AS rows, toString(sum(${columns.energy})) AS energy,
+  toString(countIf(${columns.isUnpriced})) AS unpriced,
+  sumMap([${columns.currency}], [ifNull(${columns.cost}, toDecimal128(0, 9))]) AS costs,
+  costs.1 AS currencies, arrayMap(one -> toString(one), costs.2) AS amounts`
+
+/**
+ * Return the SELECT of the sums of the stored rows. `state` changes if a row changes, so that two answers with the same
+ * state surround a time without changes.
+ */
+export const storedSumsSelect = (table: RecordTable): string => {
+  const columns = sumColumns({
+    currency: 'code',
+    energy: 'energy',
+    cost: 'cost',
+    isUnpriced: "status = 'UNPRICED'",
+  })
+  const rows = `SELECT toString(currency) AS code, energy, cost, status, record_id, version ${rowsOfTable(table)}`
+  return `SELECT rows, energy, unpriced, currencies, amounts, state
+  FROM (SELECT ${columns}, toString(sum(cityHash64(record_id, version))) AS state FROM (${rows}))`
+}
+
+/** Return the SELECT of the sums of a finished file. */
+export const fileSumsSelect = (path: string, table: Pick<RecordTable, 'format' | 'hasPieces'>): string => {
+  const structure = columnsOf(table)
+    .map(([name, type]) => `${name} ${type}`)
+    .join(', ')
+  const columns = sumColumns({
+    currency: 'currency_code',
+    energy: 'energy_wh',
+    cost: 'cost',
+    isUnpriced: `status = 'UNPRICED'${table.hasPieces ? ' AND piece = 1' : ''}`,
+  })
+  return `SELECT rows, energy, unpriced, currencies, amounts
+  FROM (SELECT ${columns} FROM ${fileTable({ path, format: table.format }, structure)})`
 }

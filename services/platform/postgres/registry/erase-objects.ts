@@ -181,6 +181,8 @@ export const eraseTraces = async (
     delete from idempotency_keys
     where ${traces.owned} and (${traces.isOld('started_at')} or ${traces.names('answer', ids)})`)
   await query(sql`
+    delete from exports where ${traces.owned}`)
+  await query(sql`
     delete from simulations where ${traces.owned} and (${traces.isOld('time_created')} or ${traces.names('request', ids)})`)
   await query(sql`
     update audit_log set detail = '{}'

@@ -1,0 +1,143 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { createWriteStream, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CommandInput } from '../command.ts'
+import { CommandError } from '../command.ts'
+import { callPatiently, type ImportTarget } from '../import/import-target.ts'
+import { refusalOf } from '../service-client.ts'
+
+/** Content of a finished file. */
+export type ManifestWire = { readonly rows: number; readonly bytes: number; readonly sha256: string }
+
+type ExportWire = {
+  readonly id: string
+  readonly status: 'PENDING' | 'RUNNING' | 'DONE' | 'FAILED'
+  readonly progress: { readonly bytes: number }
+  readonly manifest: ManifestWire | null
+  readonly error: { readonly message: string } | null
+}
+
+/** An export to a file. `body`: of POST /exports. `out`: the file, which must not exist. */
+export type ExportOrder = {
+  readonly target: ImportTarget
+  readonly body: object
+  readonly out: string
+  readonly status: CommandInput['status']
+  readonly signal: AbortSignal
+}
+
+const pollMs = 500
+const terminalMs = 200
+const lineMs = 10_000
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
+
+/** Return a function that shows a line again and again: in place on a terminal, else every 10 s. */
+const startStatus = ({ write, isTerminal }: CommandInput['status']) => {
+  let shownAt = performance.now()
+  let isShown = false
+  return {
+    show: (text: string): void => {
+      if (performance.now() - shownAt < (isTerminal ? terminalMs : lineMs)) return
+      shownAt = performance.now()
+      isShown = true
+      write(isTerminal ? `\r\u001b[2K${text}` : `${text}\n`)
+    },
+    end: (): void => {
+      if (isShown && isTerminal) write('\r\u001b[2K')
+    },
+  }
+}
+
+/** Create an export. A repeated call after a lost answer does not create a second export. */
+const createExport = async ({ target, body, signal }: ExportOrder): Promise<ExportWire> => {
+  const headers = { 'Idempotency-Key': randomUUID() }
+  const call = () => target.client.call<ExportWire>('POST', '/exports', body, 'application/json', headers)
+  const answer = await callPatiently(call, signal)
+  if (answer.status !== 202 || answer.body === null) throw refusalOf('POST', '/exports', answer)
+  return answer.body
+}
+
+/** Wait until an export is done. Throws `CommandError` with the reason if it failed. */
+const waitForExport = async (
+  { target, signal, out }: ExportOrder,
+  id: string,
+  show: (text: string) => void,
+): Promise<ManifestWire> => {
+  const path = `/exports/${id}`
+  for (;;) {
+    const answer = await callPatiently(() => target.client.call<ExportWire>('GET', path), signal)
+    if (answer.status !== 200 || answer.body === null) throw refusalOf('GET', path, answer)
+    const { status, manifest, error, progress } = answer.body
+    if (status === 'FAILED')
+      throw new CommandError(`The export failed: ${error?.message ?? 'the service gave no reason.'}`)
+    if (manifest !== null) return manifest
+    show(`${out}: the service has written ${megabytes(progress.bytes)}`)
+    await sleep(pollMs, undefined, { signal })
+  }
+}
+
+/** Maximum number of times that an interrupted download continues. */
+const maxDownloads = 20
+
+/** Download the file of an export to a part. An interrupted download continues after its last byte. */
+const downloadPart = async (
+  { target, signal, out }: ExportOrder,
+  id: string,
+  manifest: ManifestWire,
+  show: (text: string) => void,
+): Promise<void> => {
+  const hash = createHash('sha256')
+  let bytes = 0
+  const count = async function* (chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
+      bytes += chunk.length
+      hash.update(chunk)
+      show(`${out} ${Math.floor((bytes / manifest.bytes) * 100)} % of ${megabytes(manifest.bytes)}`)
+      yield chunk
+    }
+  }
+  for (let attempt = 1; bytes < manifest.bytes || attempt === 1; attempt += 1) {
+    const answer = await target.client.download(`/exports/${id}/file`, { Range: `bytes=${bytes}-` }, signal)
+    const isRest = answer.status === 206 || (answer.status === 200 && bytes === 0)
+    if (manifest.bytes === 0 && answer.status === 416) break
+    if (!isRest || answer.body === null)
+      throw new CommandError(`The service answered ${answer.status} to the download.`)
+    const file = createWriteStream(`${out}.part`, { flags: bytes === 0 ? 'w' : 'a' })
+    const source = Readable.fromWeb(answer.body as never)
+    await pipeline(source, count, file, { signal }).catch(error => {
+      if (signal.aborted || attempt >= maxDownloads) throw error
+    })
+  }
+  if (hash.digest('hex') !== manifest.sha256)
+    throw new CommandError('The downloaded file differs from its manifest. Run the command again.')
+}
+
+/** Refuse a file that exists, so that no export replaces one. */
+export const refuseExistingFile = (out: string): void => {
+  if (existsSync(out)) throw new CommandError(`${out} exists. Choose another name for --out, or delete the file.`)
+}
+
+/**
+ * Create an export, wait for it, download its file, and write its manifest. The file has its name when it is
+ * complete. The export is deleted at the end, also after an interruption.
+ */
+export const runExport = async (order: ExportOrder): Promise<ManifestWire> => {
+  const { target, out, status } = order
+  refuseExistingFile(out)
+  const { show, end } = startStatus(status)
+  const { id } = await createExport(order)
+  try {
+    const manifest = await waitForExport(order, id, show)
+    await downloadPart(order, id, manifest, show)
+    writeFileSync(`${out}.manifest.json`, `${JSON.stringify(manifest, null, 2)}\n`)
+    renameSync(`${out}.part`, out)
+    return manifest
+  } finally {
+    end()
+    rmSync(`${out}.part`, { force: true })
+    await target.client.call('DELETE', `/exports/${id}`).catch(() => undefined)
+  }
+}

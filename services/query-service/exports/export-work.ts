@@ -1,0 +1,236 @@
+import { rm } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ExportInput, type ExportManifest, exportLimits } from '../../contract/interchange/export.ts'
+import type { Caller } from '../../contract/operation.ts'
+import { writeInstant } from '../../domain/instant.ts'
+import { type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import { isFailure } from '../../platform/failure.ts'
+import { type Log, recordTopic } from '../../platform/log/log.ts'
+import {
+  type ClaimedExport,
+  claimExport,
+  deleteExpiredExports,
+  extendExportClaim,
+  finishExport,
+  knownClaims,
+  releaseExport,
+} from '../../platform/postgres/exports/exports.ts'
+import type { Logger } from '../../platform/telemetry/logger.ts'
+import type { CostDependencies } from '../dependencies.ts'
+import { type ExportClaim, type ExportFolder, sha256Of, sizeOf } from './export-folder.ts'
+import { type ExportedOperations, writeCosts, writeObjects } from './write-objects.ts'
+import { type WrittenTable, writeRecords } from './write-records.ts'
+
+/** Work on the exports of all accounts. Disposing of it stops the current export, which starts again later. */
+export type ExportWork = AsyncDisposable & {
+  /** Look for exports at once. */
+  readonly wake: () => void
+}
+
+export type ExportWorkDependencies = CostDependencies & {
+  readonly log: Pick<Log, 'partitions' | 'lag'>
+  readonly logger: Pick<Logger, 'warn'>
+  readonly folder: ExportFolder
+  readonly operations: ExportedOperations
+  readonly at: () => number
+}
+
+/** Time in ms for which a claim is valid. An extension follows after 3 s. */
+const claimMs = 15_000
+const restMs = 1_000
+const failurePauseMs = 2_000
+/** Interval in ms in which files without an export are deleted. */
+const sweepMs = 5_000
+/** Claims after which an export fails: a file that ends its process would otherwise be written for ever. */
+const maxAttempts = 5
+/** Disk space in bytes that exports leave to the stores. */
+const minFreeBytes = 1_024 * 2 ** 20
+/** Group of the cost workers, whose offsets are the positions of stored records. */
+const workerGroup = 'cost-worker'
+const manifestVersion = '1'
+const maxExpired = 100
+
+const tooLarge = refused(
+  'too_many_exports',
+  'The file has more bytes than the 20 GiB of the account or the disk allow. Export a shorter period',
+).refusal
+const broken = refused('internal_error', 'The file could not be written. Create the export again, or report it').refusal
+
+/** Positions of the partitions before which all records are stored. */
+const readLanes = async ({ log }: ExportWorkDependencies): Promise<ExportManifest['lanes']> => {
+  const lanes = Array.from({ length: log.partitions(recordTopic) }, (_, lane) => lane)
+  return Promise.all(
+    lanes.map(async lane => {
+      const { committed } = await log.lag(recordTopic, lane, workerGroup)
+      return { lane, position: String(committed) }
+    }),
+  )
+}
+
+const filterNames = [
+  'location_id',
+  'device_id',
+  'customer_id',
+  'session_reference_id',
+  'pieces',
+  'raw',
+  'aggregation',
+  'tariff_direction',
+  'currency_code',
+] as const
+
+const filtersOf = (input: ExportInput): Readonly<Record<string, string>> =>
+  Object.fromEntries(filterNames.flatMap(name => (input[name] === undefined ? [] : [[name, String(input[name])]])))
+
+const writeTable = (
+  dependencies: ExportWorkDependencies,
+  { accountId, liveMode, actor }: ClaimedExport,
+  input: ExportInput,
+  path: string,
+  signal: AbortSignal,
+): Promise<Result<WrittenTable>> => {
+  const tenant = { accountId, liveMode }
+  if (input.kind === 'records') return writeRecords(dependencies, tenant, input, path, signal)
+  const caller: Caller = { ...tenant, keyId: actor, scope: 'read', defaultApiVersion: 'current' }
+  const order = { caller, at: dependencies.at(), input, path, signal }
+  return input.kind === 'costs' ? writeCosts(dependencies, order) : writeObjects(dependencies, order)
+}
+
+/** Write the file of an export under its final name. Returns its manifest, or the refusal of the request. */
+const writeFile = async (
+  dependencies: ExportWorkDependencies,
+  claimed: ClaimedExport,
+  input: ExportInput,
+  file: ExportClaim,
+  signal: AbortSignal,
+): Promise<Result<ExportManifest>> => {
+  const { folder, at } = dependencies
+  const path = folder.partOf(file)
+  const lanes = await readLanes(dependencies)
+  const written = await writeTable(dependencies, claimed, input, path, signal)
+  if (!written.ok) return written
+  const { rows, sums, columns } = written.value
+  const manifest: ExportManifest = {
+    kind: input.kind,
+    format: input.format,
+    span: { start_time: writeInstant(input.start_time.at), end_time: writeInstant(input.end_time.at) },
+    filters: filtersOf(input),
+    rows,
+    sums,
+    sha256: await sha256Of(path, signal),
+    bytes: await sizeOf(path),
+    schema: columns.map(([name, type]) => ({ name, type })),
+    lanes,
+    made_at: writeInstant(at()),
+    version: manifestVersion,
+  }
+  await folder.complete(file)
+  return { ok: true, value: manifest }
+}
+
+/** Extend the claim while the file is written. Aborts the export if it is deleted, too large, or another process has it. */
+const guardClaim = (
+  { database, folder }: ExportWorkDependencies,
+  claimed: ClaimedExport,
+  file: ExportClaim,
+): { readonly signal: AbortSignal; readonly end: () => void } => {
+  const lost = new AbortController()
+  const check = async (): Promise<void> => {
+    const bytes = await sizeOf(folder.partOf(file))
+    if (claimed.usedBytes + bytes > exportLimits.bytes || (await folder.freeBytes()) < minFreeBytes)
+      lost.abort(tooLarge)
+    const isOurs = await extendExportClaim(database.operator, claimed, { durationMs: claimMs, bytes })
+    if (!isOurs) lost.abort()
+  }
+  const timer = setInterval(() => void check().catch(() => undefined), claimMs / 5)
+  return { signal: lost.signal, end: () => clearInterval(timer) }
+}
+
+const isRefusal = (reason: unknown): reason is Refusal => reason === tooLarge
+
+/** Write a claimed export and store its end. */
+const runExport = async (
+  dependencies: ExportWorkDependencies,
+  claimed: ClaimedExport,
+  stopping: AbortSignal,
+): Promise<void> => {
+  const { database, folder, logger } = dependencies
+  const { operator } = database
+  const input = JSON.parse(claimed.request) as ExportInput
+  const file: ExportClaim = { id: claimed.id, claim: claimed.claim, format: input.format }
+  const guard = guardClaim(dependencies, claimed, file)
+  const signal = AbortSignal.any([stopping, guard.signal])
+  const finish = (end: Parameters<typeof finishExport>[2]) => finishExport(operator, claimed, end)
+  let isLost = false
+  try {
+    if (claimed.attempts > maxAttempts) {
+      await finish({ refusal: broken })
+      return
+    }
+    const manifest = await writeFile(dependencies, claimed, input, file, signal)
+    isLost = !(manifest.ok
+      ? await finish({ manifest: JSON.stringify(manifest.value), bytes: manifest.value.bytes })
+      : await finish({ refusal: manifest.refusal }))
+  } catch (error) {
+    if (isRefusal(guard.signal.reason)) await finish({ refusal: guard.signal.reason })
+    else if (!guard.signal.aborted) {
+      const isTemporary = stopping.aborted || (isFailure(error) && error.retriable && error.code !== 'export_differs')
+      if (!stopping.aborted) logger.warn({ err: error, exportId: claimed.id }, 'Export failed, retrying')
+      await releaseExport(operator, claimed, {
+        pauseMs: stopping.aborted ? 0 : failurePauseMs,
+        isCounted: !isTemporary,
+      })
+    }
+  } finally {
+    guard.end()
+    for (const ending of ['', '.lines', '.sums']) await rm(`${folder.partOf(file)}${ending}`, { force: true })
+    // If the end could not be stored, its outcome is unknown: a later sweep deletes the file of a lost claim.
+    if (isLost) await rm(folder.fileOf(file), { force: true })
+  }
+}
+
+/** Delete expired exports, and files without an export: of deleted exports, erased accounts and killed processes. */
+const sweep = async ({ database, folder, at }: ExportWorkDependencies): Promise<void> => {
+  const { operator } = database
+  await deleteExpiredExports(operator, at(), { retentionMs: exportLimits.retentionMs, limit: maxExpired })
+  await folder.sweep(claims => knownClaims(operator, claims))
+}
+
+/**
+ * Work on exports, one at a time. Each process of the query service does it: a claim gives an export to one process.
+ * After a crash the claim expires, and another process writes the file again under another name.
+ * Source: docs/rules/export.md #work.
+ */
+export const startExportWork = (dependencies: ExportWorkDependencies): ExportWork => {
+  const stopping = new AbortController()
+  let pause = new AbortController()
+  let sweptAt = Number.NEGATIVE_INFINITY
+  const turn = async (): Promise<boolean> => {
+    if (performance.now() - sweptAt >= sweepMs) {
+      await sweep(dependencies)
+      sweptAt = performance.now()
+    }
+    const claimed = await claimExport(dependencies.database.operator, claimMs)
+    if (claimed !== null) await runExport(dependencies, claimed, stopping.signal)
+    return claimed !== null
+  }
+  const run = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      pause = new AbortController()
+      const hasMore = await turn().catch(error => {
+        if (!stopping.signal.aborted) dependencies.logger.warn({ err: error }, 'Work on exports failed, retrying')
+        return false
+      })
+      const signal = AbortSignal.any([stopping.signal, pause.signal])
+      if (!hasMore) await sleep(restMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
+  const running = run()
+  return {
+    wake: () => pause.abort(),
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort()
+      await running
+    },
+  }
+}
