@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
@@ -52,6 +54,16 @@ describe('the engine over HTTP', () => {
       rowsInInterval(db, tenant, { locationIds: [hexId('loc_', 1)] }, { from: 0, to: 4_000_000_000_000 }),
     )
     expect(read.flat()).toEqual(rows)
+  })
+
+  it('writes a table of any size to a file, and no file after a failure', async () => {
+    const path = join(folder, 'table.csv')
+    const signal = new AbortController().signal
+    await db.writeFile('SELECT number, toString(number) AS text FROM numbers(2)', { path, format: 'csv' }, signal)
+    expect(readFileSync(path, 'utf8')).toBe('"number","text"\r\n0,"0"\r\n1,"1"\r\n')
+    const wrong = db.writeFile('SELECT missing', { path: join(folder, 'none.csv'), format: 'csv' }, signal)
+    await expect(wrong).rejects.toMatchObject({ code: 'clickhouse_refused' })
+    expect(existsSync(join(folder, 'none.csv'))).toBe(false)
   })
 
   it('sends the settings of inserts in their statement', () => {

@@ -29,6 +29,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   Schedules: 'Find cheap and expensive times, and plan devices at the lowest cost.',
   Statements: 'Calculate the bill of a location, line by line, and make it final.',
   Simulations: 'Compare the stored costs of locations with other tariffs and charges.',
+  Exports: 'Write records, costs and objects of a period into a file, and download the file.',
   Calendars: 'Public holidays and special days that tariffs and charges name.',
   Markets: 'Sources of market prices, and your own price series.',
   Connect: 'Let people connect the tariff of a location themselves, page by page.',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -104,6 +104,13 @@ const runStatement = async (engine: ClickHouse, folder: string, sql: string, row
     return Buffer.concat(await Array.fromAsync(engine.stream(statement), bytes => Buffer.from(bytes)))
   if (format === 'JSONCompactEachRow')
     return Buffer.from((await engine.rows(statement)).map(row => `${JSON.stringify(row)}\n`).join(''))
+  if (format !== undefined) {
+    const file = join(folder, randomUUID())
+    await engine.command(`INSERT INTO FUNCTION file('${file}', '${format}') ${statement}`)
+    const bytes = await readFile(file)
+    await rm(file)
+    return bytes
+  }
   await engine.command(sql)
   return Buffer.alloc(0)
 }
