@@ -157,7 +157,7 @@ const answerStaticRoute = async (
   }
   try {
     const { pathname, searchParams } = new URL(request.url)
-    const content = await staticRoute.read(pathname, searchParams)
+    const content = await staticRoute.read(pathname, searchParams, request.headers.get('accept-language'))
     if (content === null) return answerNotFound(request, trace, ports)
     return { ...content, apiVersion: trace.apiVersion, headers: content.headers ?? {} }
   } catch (error) {

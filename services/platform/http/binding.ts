@@ -27,7 +27,8 @@ export const bind = <O extends Operation>(
 /** A route without an operation: a document, a health check or a file of the console. */
 export type StaticRoute = {
   readonly path: string
-  readonly read: (path: string, query: URLSearchParams) => Promise<StaticContent | null>
+  /** `acceptLanguage` is the header `Accept-Language`; null without it. */
+  readonly read: (path: string, query: URLSearchParams, acceptLanguage: string | null) => Promise<StaticContent | null>
 }
 
 export type StaticContent = {

@@ -1,23 +1,26 @@
 import { areaOptions } from './areas.js'
 import { choice, chosenIn, element, field, textInput } from './element.js'
+import { missingChoice, missingText } from './errors.js'
+import { numberLabel } from './money.js'
+import { locale, text } from './texts.js'
 
 const addressFields = [
-  ['address_line1', 'Street and number', 'address-line1'],
-  ['address_line2', 'Flat, building (optional)', 'address-line2'],
-  ['post_code', 'Postcode', 'postal-code'],
-  ['city', 'Town or city', 'address-level2'],
-  ['state', 'State or province (if there is one)', 'address-level1'],
+  ['address_line1', text('address.line1'), 'address-line1'],
+  ['address_line2', text('address.line2'), 'address-line2'],
+  ['post_code', text('address.post_code'), 'postal-code'],
+  ['city', text('address.city'), 'address-level2'],
+  ['state', text('address.state'), 'address-level1'],
 ]
 
 const countries = JSON.parse(document.querySelector('#countries').textContent)
 
 const countrySelect = chosen => {
-  const names = new Intl.DisplayNames(undefined, { type: 'region' })
-  const all = countries.map(code => [code, names.of(code) ?? code]).sort(([, a], [, b]) => a.localeCompare(b))
+  const names = new Intl.DisplayNames(locale, { type: 'region' })
+  const all = countries.map(code => [code, names.of(code) ?? code]).sort(([, a], [, b]) => a.localeCompare(b, locale))
   return element(
     'select',
     { autocomplete: 'country' },
-    element('option', { value: '' }, 'Choose a country'),
+    element('option', { value: '' }, text('address.choose_country')),
     ...all.map(([code, name]) => element('option', { value: code, selected: code === chosen }, name)),
   )
 }
@@ -28,11 +31,20 @@ const addressPage = ({ postal_address: known = {} }) => {
   )
   const country = countrySelect((known.country_code ?? '').toUpperCase())
   return {
-    title: 'Where is your electricity used?',
-    text: 'Your address determines suppliers and prices.',
+    title: text('address.title'),
+    text: text('address.text'),
     fields: [
       ...addressFields.map(([name, label]) => field(label, inputs[name], { name })),
-      field('Country', country, { name: 'country_code' }),
+      field(text('address.country'), country, { name: 'country_code' }),
+    ],
+    faults: () => [
+      ...['address_line1', 'post_code', 'city']
+        .filter(name => inputs[name].value.trim() === '')
+        .map(name => ({ field: name, message: text(`error.${name}`) })),
+      ...(country.value === 'US' && inputs.state.value.trim() === ''
+        ? [{ field: 'state', message: text('error.state') }]
+        : []),
+      ...(country.value === '' ? [{ field: 'country_code', message: text('error.country') }] : []),
     ],
     read: () => ({
       postal_address: {
@@ -45,7 +57,7 @@ const addressPage = ({ postal_address: known = {} }) => {
 
 const initialsSign = name => {
   const letters = (name.match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, 2).map(word => [...word][0])
-  return element('span', { class: 'sign', 'aria-hidden': 'true' }, letters.join('').toLocaleUpperCase() || '?')
+  return element('span', { class: 'sign', 'aria-hidden': 'true' }, letters.join('').toLocaleUpperCase(locale) || '?')
 }
 
 /** Logo of a provider; initials until the logo is loaded. */
@@ -61,7 +73,12 @@ export const providerSign = ({ display_name: name, logo_url: logo }) => {
 const maxShown = 60
 
 const providerPage = ({ providers, provider = {} }, { act: sendAction }) => {
-  const search = textInput('', { type: 'search', placeholder: 'Search', autocomplete: 'off', spellcheck: 'false' })
+  const search = textInput('', {
+    type: 'search',
+    placeholder: text('supplier.search'),
+    autocomplete: 'off',
+    spellcheck: 'false',
+  })
   const countText = element('p', { class: 'hint', role: 'status' })
   const list = element('div', { class: 'scroll' })
   const showList = () => {
@@ -69,34 +86,35 @@ const providerPage = ({ providers, provider = {} }, { act: sendAction }) => {
     const matching = providers.filter(one => terms.every(word => one.display_name.toLowerCase().includes(word)))
     countText.textContent =
       matching.length > maxShown
-        ? `${matching.length} suppliers. Enter a name to filter.`
-        : `${matching.length} supplier${matching.length === 1 ? '' : 's'}`
+        ? text('supplier.too_many', { count: numberLabel(matching.length) })
+        : text('supplier.count', { count: numberLabel(matching.length) })
     // The selected supplier is first, because the list is limited.
     const sorted = matching.toSorted((a, b) => Number(b.id === provider.id) - Number(a.id === provider.id))
     const options = sorted
       .slice(0, maxShown)
       .map(one => ({ value: one.id, title: one.display_name, picture: providerSign(one) }))
-    list.replaceChildren(choice('Suppliers', 'provider', options, provider.id))
+    list.replaceChildren(choice(text('supplier.list'), 'provider', options, provider.id))
   }
   search.addEventListener('input', showList)
   showList()
   return {
-    title: 'Who is your supplier?',
+    title: text('supplier.title'),
     fields: [
-      field('Find your supplier', search),
+      field(text('supplier.find'), search),
       countText,
       list,
       element(
         'button',
         { type: 'button', class: 'link', onclick: () => sendAction('PROVIDER_MISSING') },
-        'My supplier is not listed',
+        text('supplier.missing'),
       ),
       element(
         'button',
         { type: 'button', class: 'link', onclick: () => sendAction('ADDRESS_CHANGE') },
-        'Change address',
+        text('address.change'),
       ),
     ],
+    faults: form => missingChoice(form, 'provider', 'error.supplier'),
     read: form => ({ provider: { id: chosenIn(form, 'provider') } }),
   }
 }
@@ -104,34 +122,37 @@ const providerPage = ({ providers, provider = {} }, { act: sendAction }) => {
 const providerNamePage = ({ provider = {} }) => {
   const name = textInput(provider.name ?? provider.display_name, { autocomplete: 'off' })
   return {
-    title: 'What is your supplier called?',
-    fields: [field('Name of the supplier', name, { name: 'name' })],
+    title: text('supplier_name.title'),
+    fields: [field(text('supplier_name.label'), name, { name: 'name' })],
+    faults: () => missingText(name, 'name', 'error.supplier_name'),
     read: () => ({ provider: { name: name.value } }),
   }
 }
 
 const tariffPage = ({ tariffs }, { act: sendAction }) => ({
-  title: 'Which tariff do you have?',
-  text: 'Your bill or contract shows the name of your tariff.',
+  title: text('library.title'),
+  text: text('library.text'),
   fields: [
     choice(
-      'Tariffs',
+      text('library.list'),
       'tariff',
       tariffs.map(({ id, name, description }) => ({ value: id, title: name, text: description })),
     ),
     element(
       'button',
       { type: 'button', class: 'link', onclick: () => sendAction('TARIFF_MISSING') },
-      'My tariff is not listed',
+      text('library.missing'),
     ),
   ],
+  faults: form => missingChoice(form, 'tariff', 'error.tariff'),
   read: form => ({ tariff: { id: chosenIn(form, 'tariff') } }),
 })
 
 const regionPage = ({ regions, region }) => ({
-  title: 'Which market area are you in?',
-  text: 'Prices differ between market areas. Your bill or your grid operator shows your area.',
-  fields: [choice('Market areas', 'region', areaOptions(regions), region)],
+  title: text('region.title'),
+  text: text('region.text'),
+  fields: [choice(text('region.list'), 'region', areaOptions(regions), region)],
+  faults: form => missingChoice(form, 'region', 'error.region'),
   read: form => ({ region: chosenIn(form, 'region') || null }),
 })
 

@@ -1,9 +1,22 @@
 import { element, field, numberInput } from './element.js'
-import { priceText, priceUnit, readNumber, readPrice } from './money.js'
+import { invalidNumber, invalidPrice } from './errors.js'
+import { numberText, priceText, priceUnit, readNumber, readPrice } from './money.js'
+import { locale, text } from './texts.js'
 
 const monthNames = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const dayChoices = ['All', 'Weekdays', 'Weekend', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
-const dayTitles = { All: 'Every day', Weekdays: 'Monday to Friday', Weekend: 'Saturday and Sunday' }
+
+/** Name of a month or day in the language of the page. 2024 began on a Monday. */
+const nameOf = (month, day, form) =>
+  new Intl.DateTimeFormat(locale, { ...form, timeZone: 'UTC' }).format(Date.UTC(2024, month, day))
+
+const monthTitles = Object.fromEntries(monthNames.map((name, index) => [name, nameOf(index, 1, { month: 'long' })]))
+const dayTitles = {
+  All: text('advanced.all_days'),
+  Weekdays: text('advanced.weekdays'),
+  Weekend: text('advanced.weekend'),
+  ...Object.fromEntries(dayChoices.slice(3).map((name, index) => [name, nameOf(0, index + 1, { weekday: 'long' })])),
+}
 
 const select = (values, titles, chosen) =>
   element(
@@ -66,34 +79,43 @@ const rowsOf = (schedule, currency) =>
     ),
   )
 
+const positiveOf = value => {
+  const number = readNumber(value)
+  return number !== undefined && Number(number) > 0 ? number : undefined
+}
+
 const rowFields = (row, index, currency, remove) => {
-  const months = Object.fromEntries(monthNames.map(name => [name, name]))
   const inputs = {
-    from: select(monthNames, months, row.from),
-    to: select(monthNames, months, row.to),
+    from: select(monthNames, monthTitles, row.from),
+    to: select(monthNames, monthTitles, row.to),
     days: select(dayChoices, dayTitles, row.days),
     validFrom: element('input', { type: 'time', value: row.validFrom }),
     validTo: element('input', { type: 'time', value: row.validTo }),
     price: numberInput(row.price === 0 ? '' : row.price),
-    upTo: numberInput(row.upTo),
+    upTo: numberInput(row.upTo === '' ? '' : numberText(row.upTo)),
     above: numberInput(row.above === 0 ? '' : row.above),
   }
   const fieldset = element(
     'fieldset',
     { class: 'period' },
-    element('legend', {}, `Period ${index + 1}`),
-    field('First month', inputs.from),
-    field('Last month', inputs.to),
-    field('Days', inputs.days),
-    field('From', inputs.validFrom),
-    field('To', inputs.validTo),
-    field('Price', inputs.price, { name: `rows[${index}].price`, unit: priceUnit(currency) }),
-    field('Monthly limit of this price (optional)', inputs.upTo, { unit: 'kWh' }),
-    field('Price above the limit', inputs.above, { name: `rows[${index}].above`, unit: priceUnit(currency) }),
+    element('legend', {}, text('period.title', { number: index + 1 })),
+    field(text('advanced.first_month'), inputs.from),
+    field(text('advanced.last_month'), inputs.to),
+    field(text('advanced.days'), inputs.days),
+    field(text('period.from'), inputs.validFrom),
+    field(text('period.to'), inputs.validTo),
+    field(text('price.label'), inputs.price, { name: `rows[${index}].price`, unit: priceUnit(currency) }),
+    field(text('advanced.limit'), inputs.upTo, { name: `rows[${index}].limit`, unit: 'kWh' }),
+    field(text('advanced.above'), inputs.above, { name: `rows[${index}].above`, unit: priceUnit(currency) }),
     element(
       'button',
-      { type: 'button', class: 'link', onclick: () => remove(index), 'aria-label': `Remove period ${index + 1}` },
-      'Remove',
+      {
+        type: 'button',
+        class: 'link',
+        onclick: () => remove(index),
+        'aria-label': text('button.remove_period', { number: index + 1 }),
+      },
+      text('button.remove'),
     ),
   )
   const texts = () => Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, input.value]))
@@ -103,17 +125,20 @@ const rowFields = (row, index, currency, remove) => {
     upTo: readNumber(inputs.upTo.value),
     above: readPrice(inputs.above.value, currency) ?? 0,
   })
-  /** Missing prices would become zero. The API's error does not name the row, so the page checks it. */
-  const fault = () => {
+  /** The page checks prices and limits, because the API's error does not name the row. */
+  const faults = () => {
     const isTiered = inputs.upTo.value.trim() !== ''
-    const missing = [
-      ['price', true],
-      ['above', isTiered],
-    ].find(([name, isRequired]) => isRequired && readPrice(inputs[name].value, currency) === undefined)
-    if (missing !== undefined)
-      return { field: `rows[${index}].${missing[0]}`, message: 'Enter a price, such as 24.55.' }
+    return [
+      ...invalidPrice(inputs.price, `rows[${index}].price`, currency),
+      ...(isTiered
+        ? [
+            ...invalidNumber(`rows[${index}].limit`, 'error.limit', positiveOf(inputs.upTo.value)),
+            ...invalidPrice(inputs.above, `rows[${index}].above`, currency),
+          ]
+        : []),
+    ]
   }
-  return { made: fieldset, texts, read, fault }
+  return { made: fieldset, texts, read, faults }
 }
 
 /** Page for prices by season, day and energy. Each row is a period with its price. */
@@ -129,10 +154,10 @@ export const advancedPage = ({ currency_code: currency, tariff = {} }) => {
   showRows(known.length > 0 ? known : [emptyRow])
   const add = () => showRows([...rows.map(one => one.texts()), emptyRow])
   return {
-    title: 'Your prices',
-    text: 'Enter prices for the whole year. If two periods overlap, the more specific period applies.',
-    fields: [list, element('button', { type: 'button', class: 'second', onclick: add }, 'Add period')],
-    fault: () => rows.map(one => one.fault()).find(Boolean),
+    title: text('advanced.title'),
+    text: text('advanced.text'),
+    fields: [list, element('button', { type: 'button', class: 'second', onclick: add }, text('button.add_period'))],
+    faults: () => rows.flatMap(one => one.faults()),
     read: () => ({ tariff: { market_rates: false, schedule: scheduleOf(rows.map(one => one.read())) } }),
   }
 }

@@ -1,6 +1,8 @@
+import { text } from './texts.js'
+
 /** Common names of market areas that an address cannot distinguish. */
 const areaNames = {
-  GB: 'Great Britain, one price for all areas',
+  GB: text('area.GB'),
   'GB-A': 'Eastern England',
   'GB-B': 'East Midlands',
   'GB-C': 'London',
@@ -15,13 +17,13 @@ const areaNames = {
   'GB-M': 'Yorkshire',
   'GB-N': 'Southern Scotland',
   'GB-P': 'Northern Scotland',
-  DK1: 'Denmark west of the Great Belt',
-  DK2: 'Denmark east of the Great Belt',
-  NO1: 'Eastern Norway (Oslo)',
-  NO2: 'Southern Norway (Kristiansand)',
-  NO3: 'Central Norway (Trondheim)',
-  NO4: 'Northern Norway (Tromsø)',
-  NO5: 'Western Norway (Bergen)',
+  DK1: text('area.DK1'),
+  DK2: text('area.DK2'),
+  NO1: text('area.NO1'),
+  NO2: text('area.NO2'),
+  NO3: text('area.NO3'),
+  NO4: text('area.NO4'),
+  NO5: text('area.NO5'),
   SE1: 'Luleå',
   SE2: 'Sundsvall',
   SE3: 'Stockholm',

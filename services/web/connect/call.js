@@ -3,22 +3,19 @@ const address = location.pathname
 
 let token = new URLSearchParams(location.search).get('fp_cot')
 
-/** Error of a step, with a message for the user. */
+/** Error of a step: of the service with its code, or of the page with the key of its text. */
 export class CallError extends Error {
-  constructor({ message, field, code, requestId }) {
+  constructor({ message, key, field, code, requestId }) {
     super(message)
+    this.key = key
     this.field = field
     this.code = code
     this.requestId = requestId
   }
 }
 
-const incomplete = 'This link is incomplete. Go back to the app and start again.'
-const unreachable = 'The service is unavailable. Check your connection and try again.'
-
 /** Post one step of the session. Throws `CallError` with the error of the service or of the connection. */
 export const postStep = async step => {
-  if (!token) throw new CallError({ message: incomplete })
   let answer
   try {
     const response = await fetch(address, {
@@ -28,7 +25,7 @@ export const postStep = async step => {
     })
     answer = await response.json()
   } catch (cause) {
-    throw new CallError({ message: unreachable, cause })
+    throw new CallError({ key: 'error.unreachable', cause })
   }
   if (answer.object === 'error') {
     throw new CallError({

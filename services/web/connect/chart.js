@@ -1,5 +1,6 @@
 import { element, svgElement } from './element.js'
 import { priceLabel } from './money.js'
+import { text } from './texts.js'
 
 const size = { width: 420, height: 180, left: 4, right: 4, top: 20, bottom: 24 }
 const hourMs = 3_600_000
@@ -17,11 +18,11 @@ const hoursOf = (rate, from) => {
 
 const barShape = (rate, box, isNow, currency) => {
   const period = `${clockOf(rate.valid_from)}–${clockOf(rate.valid_to)}`
-  const label = `${period}: ${priceLabel(rate.tariff.cost, currency)}${isNow ? ' (now)' : ''}`
+  const label = `${period}: ${priceLabel(rate.tariff.cost, currency)}${isNow ? ` (${text('chart.now')})` : ''}`
   return svgElement('rect', { ...box, rx: 2, class: isNow ? 'bar now' : 'bar' }, svgElement('title', {}, label))
 }
 
-/** Vertical line at `x` with the label "now". A halo keeps the line visible on each bar. */
+/** Vertical line at `x` with its label. A halo keeps the line visible on each bar. */
 const nowMark = x => {
   const isLate = x > size.width - 40
   const lineEnds = { x1: x, x2: x, y1: 4, y2: size.height - size.bottom }
@@ -31,7 +32,7 @@ const nowMark = x => {
     svgElement(
       'text',
       { x: x + (isLate ? -5 : 5), y: 13, 'text-anchor': isLate ? 'end' : 'start', class: 'now-word' },
-      'now',
+      text('chart.now'),
     ),
   ]
 }
@@ -83,26 +84,28 @@ const offsetOf = text => {
 const rangeOf = (rates, currency) => {
   const prices = rates.map(rate => rate.tariff.cost)
   const [low, high] = [Math.min(...prices), Math.max(...prices)]
-  return low === high ? priceLabel(low, currency) : `from ${priceLabel(low, currency)} to ${priceLabel(high, currency)}`
+  return low === high
+    ? priceLabel(low, currency)
+    : text('chart.range', { low: priceLabel(low, currency), high: priceLabel(high, currency) })
 }
 
-const summaryOf = (rates, currency) => `Prices of the day: ${rangeOf(rates, currency)}. The table below lists them.`
+const summaryOf = (rates, currency) => text('chart.label', { range: rangeOf(rates, currency) })
 
 const captionOf = (rates, currency, now) => {
   if (rates.every(rate => rate.tariff.cost === rates[0].tariff.cost))
-    return `${priceLabel(rates[0].tariff.cost, currency)} all day`
+    return text('chart.all_day', { price: priceLabel(rates[0].tariff.cost, currency) })
   const currentRate = rates.find(rate => Date.parse(rate.valid_from) <= now && now < Date.parse(rate.valid_to))
   const range = rangeOf(rates, currency)
   return currentRate === undefined
     ? range
-    : `Now ${priceLabel(currentRate.tariff.cost, currency)}; ${range} over the day`
+    : text('chart.caption', { price: priceLabel(currentRate.tariff.cost, currency), range })
 }
 
 const ratesTable = (rates, currency) =>
   element(
     'details',
     {},
-    element('summary', {}, 'Prices as a table'),
+    element('summary', {}, text('chart.table')),
     element(
       'table',
       {},
@@ -112,9 +115,9 @@ const ratesTable = (rates, currency) =>
         element(
           'tr',
           {},
-          element('th', { scope: 'col' }, 'From'),
-          element('th', { scope: 'col' }, 'To'),
-          element('th', { scope: 'col' }, 'Price'),
+          element('th', { scope: 'col' }, text('period.from')),
+          element('th', { scope: 'col' }, text('period.to')),
+          element('th', { scope: 'col' }, text('price.label')),
         ),
       ),
       element(

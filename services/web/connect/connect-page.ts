@@ -10,7 +10,8 @@ import { findSessionOwner } from '../../platform/postgres/connect/connect-sessio
 import { listLogos } from '../../platform/postgres/connect/providers.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { retrieveAccount } from '../../platform/postgres/registry/accounts.ts'
-import { asMarkup, html } from '../ui-kit/html.ts'
+import { asMarkup, type Content, type Html, html } from '../ui-kit/html.ts'
+import { chooseLanguage, type Language, languageNames, languages, readTexts } from './languages.ts'
 
 const readText = (lastSegment: string): string => readFileSync(new URL(lastSegment, import.meta.url), 'utf8')
 
@@ -22,6 +23,8 @@ const moduleFiles = [
   'chart.js',
   'areas.js',
   'dates.js',
+  'texts.js',
+  'errors.js',
   'address-pages.js',
   'tariff-pages.js',
   'advanced-page.js',
@@ -65,47 +68,89 @@ const staticFile = (path: string, mediaType: string, read: () => string): Static
 /** Read the addresses of the images of a session: logos of its account and of suppliers. */
 type ReadLogoUrls = (token: string | null) => Promise<readonly string[]>
 
-/** Create the route of the page. The body is created once; the policy of each response names the image hosts. */
+/** Create the route of the page. The policy of each response names the image hosts. */
 const sessionPageRoute = (path: string, filesPath: string, readLogoUrls: ReadLogoUrls): StaticRoute => {
-  let body: string | undefined
+  const pages = new Map<string, string>()
   return {
     path,
-    read: async (_, query) => {
-      body ??= sessionPage(filesPath)
+    read: async (_, query, acceptLanguage) => {
+      const language = chooseLanguage(query.get('lang'), acceptLanguage)
+      const token = query.get('fp_cot')
+      const name = `${language} ${token === null ? 'no link' : 'session'}`
+      const body = pages.get(name) ?? String((token === null ? pageWithoutLink : sessionPage)(filesPath, language))
+      pages.set(name, body)
       return {
         status: 200,
         mediaType: 'text/html; charset=utf-8',
-        headers: headersOf(await readLogoUrls(query.get('fp_cot'))),
+        headers: {
+          ...headersOf(await readLogoUrls(token)),
+          'Content-Language': language,
+          Vary: 'Accept-Language',
+        },
         body,
       }
     },
   }
 }
 
-/** Create the page of a session. The addresses of its files are relative, so that any mount path works. */
-const sessionPage = (filesPath: string): string =>
-  String(html`<!doctype html>
-<html lang="en">
+/** Links to the same page in the other languages. The script of a session adds its token to the links. */
+const languageLinks = (language: Language): Html => html`<details id="languages">
+<summary>${readTexts(language)['page.language']}: ${languages[language].name}</summary>
+<ul>${languageNames.map(
+  one => html`<li><a href="?lang=${one}" lang="${one}" hreflang="${one}">${languages[one].name}</a></li>`,
+)}</ul></details>`
+
+const documentOf = (filesPath: string, language: Language, title: Content, head: Content, body: Content): Html =>
+  html`<!doctype html>
+<html lang="${language}">
 <head>
 <meta charset="utf-8">
-<title>Connect your tariff</title>
+<title>${title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${filesPath}/connect.css">
-<script type="application/json" id="countries">${asMarkup(JSON.stringify(countryCodes()))}</script>
-<script type="module" src="${filesPath}/start.js"></script>
-</head>
+${head}</head>
 <body>
 <div class="sheet">
-<header class="bar"><button id="back" class="quiet" type="button" hidden>Back</button>
-<span class="test">Test mode</span><button id="close" class="quiet" type="button" hidden>Close</button></header>
-<main><p>Loading…</p><noscript><p>This page needs JavaScript.</p></noscript></main>
-<footer id="account" hidden></footer>
+${body}${languageLinks(language)}
 </div>
 </body>
 </html>
-`)
+`
+
+/** Create the page for people who open the address without a token. */
+const pageWithoutLink = (filesPath: string, language: Language): Html => {
+  const texts = readTexts(language)
+  const body = html`<main><h1>${texts['no_link.title']}</h1>
+<p>${texts['no_link.text']}</p>
+<p>${texts['no_link.help']}</p></main>
+`
+  return documentOf(filesPath, language, texts['no_link.title'], null, body)
+}
+
+/** Write a value as JSON that cannot end its script element. */
+const dataElement = (id: string, value: unknown): Html =>
+  html`<script type="application/json" id="${id}">${asMarkup(JSON.stringify(value).replaceAll('<', '\\u003c'))}</script>
+`
+
+/** Create the page of a session. The addresses of its files are relative, so that any mount path works. */
+const sessionPage = (filesPath: string, language: Language): Html => {
+  const texts = readTexts(language)
+  const head = html`${dataElement('countries', countryCodes())}${dataElement('texts', {
+    language,
+    locale: languages[language].locale,
+    texts,
+  })}<script type="module" src="${filesPath}/start.js"></script>
+`
+  const body = html`<header class="bar"><button id="back" class="quiet" type="button" hidden>${texts['button.back']}</button>
+<span class="test">${texts['page.test_mode']}</span><button id="close" class="quiet" type="button" hidden>${texts['button.close']}</button></header>
+<p id="notice" role="status"></p>
+<main><p>${texts['page.loading']}</p><noscript><p>${texts['page.needs_script']}</p></noscript></main>
+<footer id="account" hidden></footer>
+`
+  return documentOf(filesPath, language, texts['page.title'], head, body)
+}
 
 /**
  * Create the routes of Connect: the page at a path, with and without trailing slash, and its files.

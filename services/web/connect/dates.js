@@ -29,5 +29,6 @@ export const midnightIn = (zone, day) => {
   return `${day}T00:00:00${offsetText(!isMidnight(before) && isMidnight(after) ? after : before)}`
 }
 
-/** Long date of an instant text, in the offset of the location. */
-export const dateOf = text => new Date(`${dayOf(text)}T00:00:00`).toLocaleDateString(undefined, { dateStyle: 'long' })
+/** Long date of an instant text, in the offset of the location and the form of a locale. */
+export const dateOf = (text, locale) =>
+  new Date(`${dayOf(text)}T00:00:00`).toLocaleDateString(locale, { dateStyle: 'long' })

@@ -42,7 +42,7 @@ export const field = (label, input, { name, hint, unit } = {}) => {
 }
 
 export const textInput = (value, attributes = {}) =>
-  element('input', { type: 'text', value: value ?? '', ...attributes })
+  element('input', { type: 'text', value: value ?? '', maxlength: 255, ...attributes })
 
 export const numberInput = (value, attributes = {}) =>
   textInput(value, { inputmode: 'decimal', autocomplete: 'off', class: 'number', ...attributes })

@@ -1,3 +1,5 @@
+import { locale, text } from './texts.js'
+
 // Users enter prices in small units (pence, cents). The page sends large units: it moves the point in the text.
 const smallUnits = {
   GBP: 'p',
@@ -13,15 +15,44 @@ const smallUnits = {
   PLN: 'gr',
 }
 
-/** Unit of a price input. */
-export const priceUnit = currency => `${smallUnits[currency] ?? currency ?? ''}/kWh`.replace(/^\//, 'per ')
+/** Languages whose bills show prices per kilowatt-hour in large units of these currencies. */
+const largeUnits = { fr: ['EUR'], nl: ['EUR'], es: ['EUR'], it: ['EUR'], pl: ['PLN'] }
 
-const withDecimalPoint = text => {
-  const trimmed = text.trim().replace(/\s/g, '')
-  return trimmed.includes(',') && !trimmed.includes('.') ? trimmed.replace(',', '.') : trimmed
+const hasSmallUnit = currency =>
+  currency in smallUnits && !largeUnits[document.documentElement.lang]?.includes(currency)
+
+const symbolOf = currency =>
+  new Intl.NumberFormat(locale, { style: 'currency', currency, currencyDisplay: 'narrowSymbol' })
+    .formatToParts(0)
+    .find(({ type }) => type === 'currency').value
+
+/** Unit of a price input. */
+export const priceUnit = currency => {
+  if (!currency) return text('price.per', { unit: 'kWh' })
+  return `${hasSmallUnit(currency) ? smallUnits[currency] : symbolOf(currency)}/kWh`
 }
 
-const isDecimal = text => /^[-+]?(\d+(\.\d*)?|\.\d+)$/.test(text)
+/** Format a whole number. */
+export const numberLabel = number => number.toLocaleString(locale)
+
+const decimalSeparator = new Intl.NumberFormat(locale).formatToParts(0.5).find(({ type }) => type === 'decimal').value
+
+/**
+ * Convert a number as people write it to a text with a decimal point. A single comma or point separates the decimals.
+ * If both occur, the last one separates the decimals, and the others separate groups of three digits.
+ */
+const withDecimalPoint = input => {
+  const trimmed = input.trim().replace(/[\s'’]/g, '')
+  const separators = trimmed.match(/[.,]/g) ?? []
+  if (separators.length < 2) return trimmed.replace(',', '.')
+  const last = separators.at(-1)
+  const index = trimmed.lastIndexOf(last)
+  const [whole, decimals] = [trimmed.slice(0, index), trimmed.slice(index + 1)]
+  const isGrouped = !whole.includes(last) && /^[-+]?\d{1,3}([.,]\d{3})+$/.test(whole)
+  return isGrouped ? `${whole.replace(/[.,]/g, '')}.${decimals}` : trimmed
+}
+
+const isDecimal = input => /^[-+]?(\d+(\.\d*)?|\.\d+)$/.test(input)
 
 /** Remove trailing zeros. */
 const withoutZeros = text => {
@@ -42,34 +73,40 @@ export const movePoint = (text, places) => {
   return `${sign === '-' ? '-' : ''}${wholePart}${decimals === '' ? '' : `.${decimals}`}`
 }
 
-/** Read a number with a decimal comma or point; undefined if the text is not a number. */
-export const readNumber = text => {
-  const decimalText = withDecimalPoint(text)
-  return isDecimal(decimalText) ? Number(decimalText) : undefined
+/** Read a number with a decimal comma or point, as decimal text; undefined if the input is not a number. */
+export const readNumber = input => {
+  const decimalText = withDecimalPoint(input)
+  return isDecimal(decimalText) ? movePoint(decimalText, 0) : undefined
 }
 
-/** Read a price and convert it to large units; undefined if the text is not a number. */
-export const readPrice = (text, currency) => {
-  const decimalText = withDecimalPoint(text)
-  if (!isDecimal(decimalText)) return undefined
-  return Number(currency in smallUnits ? movePoint(decimalText, -2) : decimalText)
+/** Read a price as decimal text in large units; undefined if the input is not a number. */
+export const readPrice = (input, currency) => {
+  const decimalText = withDecimalPoint(input)
+  return isDecimal(decimalText) ? movePoint(decimalText, hasSmallUnit(currency) ? -2 : 0) : undefined
 }
 
 const plainText = value => {
-  const text = String(value ?? 0)
-  return /e/.test(text) ? withoutZeros(Number(text).toFixed(9)).replace(/\.$/, '') : text
+  const digits = String(value ?? 0)
+  return /e/.test(digits) ? withoutZeros(Number(digits).toFixed(9)).replace(/\.$/, '') : digits
 }
+
+/** Format a number for an input, with all of its decimals. */
+export const numberText = value => plainText(value).replace('.', decimalSeparator)
 
 /** Format an API price for an input; '' for zero, because zero means no price yet. */
 export const priceText = (value, currency) => {
   if (Number(value ?? 0) === 0) return ''
-  return currency in smallUnits ? movePoint(plainText(value), 2) : plainText(value)
+  return numberText(hasSmallUnit(currency) ? movePoint(plainText(value), 2) : plainText(value))
 }
+
+/** Example of a price in the unit of its input: 31.9 in small units. */
+export const examplePrice = currency => (hasSmallUnit(currency) ? 31.9 : 0.319).toLocaleString(locale)
 
 /** Format a price with its unit: `28.12 p/kWh`. */
 export const priceLabel = (value, currency) => {
-  const smallUnitValue = Number(value) * (currency in smallUnits ? 100 : 1)
-  const digits = Math.abs(smallUnitValue) >= 1 ? 2 : 4
-  const text = smallUnitValue.toLocaleString(undefined, { minimumFractionDigits: 2, maximumFractionDigits: digits })
-  return `${text} ${priceUnit(currency)}`
+  const isSmall = hasSmallUnit(currency)
+  const shown = Number(value) * (isSmall ? 100 : 1)
+  const digits = isSmall && Math.abs(shown) >= 1 ? 2 : 4
+  const number = shown.toLocaleString(locale, { minimumFractionDigits: 2, maximumFractionDigits: digits })
+  return `${number} ${priceUnit(currency)}`
 }

@@ -1,51 +1,25 @@
 import { addressPages } from './address-pages.js'
 import { postStep } from './call.js'
 import { element } from './element.js'
+import { errorElement, showErrors, translateError } from './errors.js'
 import { summaryPages } from './summary-pages.js'
 import { tariffPages } from './tariff-pages.js'
+import { text } from './texts.js'
 
 const pages = { ...addressPages, ...tariffPages, ...summaryPages }
 const main = document.querySelector('main')
 const back = document.querySelector('#back')
 const close = document.querySelector('#close')
 const footer = document.querySelector('#account')
+const notice = document.querySelector('#notice')
 
 let route = 'session_start'
 let pollTimer
+let currency
 
 const setBusy = isBusy => {
   main.setAttribute('aria-busy', String(isBusy))
   for (const button of document.querySelectorAll('button')) button.disabled = isBusy
-}
-
-/** Show an error at its field and focus the field, or show it at the top of the form. */
-const showError = error => {
-  const form = main.querySelector('form') ?? main
-  const id = 'error'
-  for (const old of form.querySelectorAll('.error')) old.remove()
-  for (const input of form.querySelectorAll('[aria-invalid]')) {
-    input.removeAttribute('aria-invalid')
-    input.removeAttribute('aria-errormessage')
-  }
-  const path = error.field ?? ''
-  const namedFields = [...form.querySelectorAll('[data-field]')].filter(
-    one => path === one.dataset.field || path.endsWith(`.${one.dataset.field}`),
-  )
-  const fieldsByCode = [...form.querySelectorAll('[data-field]')].filter(one =>
-    error.code?.startsWith(`${one.dataset.field}_`),
-  )
-  const input = namedFields[0] ?? fieldsByCode[0]
-  const errorContent = error.requestId
-    ? [error.message, element('small', {}, ` (${error.requestId})`)]
-    : [error.message]
-  const errorElement = element('p', { class: 'error', role: 'alert', id }, ...errorContent)
-  if (input === undefined) form.prepend(errorElement)
-  else {
-    input.setAttribute('aria-invalid', 'true')
-    input.setAttribute('aria-errormessage', id)
-    ;(input.closest('.field') ?? input).append(errorElement)
-    ;(input.matches('fieldset') ? input.querySelector('input') : input)?.focus()
-  }
 }
 
 const sendStep = async step => {
@@ -53,28 +27,34 @@ const sendStep = async step => {
   setBusy(true)
   try {
     showPage(await postStep(step))
+    if (step.action === 'WRONG_TARIFF_REPORT') notice.textContent = text('summary.thanks')
   } catch (error) {
     setBusy(false)
-    if (main.querySelector('form') === null) showFailure(error)
-    else showError(error)
+    const form = main.querySelector('form')
+    if (form === null) showFailure(error)
+    else showErrors(form, [translateError(error, currency)])
   }
 }
 
 const sendAction = action => sendStep({ route, action })
 
 const showFailure = error => {
+  const isExpired = error.code === 'connect_token_invalid' || error.code === 'connect_token_missing'
+  const title = text(isExpired ? 'expired.title' : 'unavailable.title')
   main.replaceChildren(
-    element('h1', { tabindex: '-1' }, 'Connect is unavailable'),
-    element('p', { role: 'alert' }, error.message),
-    element('p', { class: 'hint' }, 'Go back to the app and start again.'),
+    element('h1', { tabindex: '-1' }, title),
+    isExpired
+      ? element('p', { role: 'alert' }, text('expired.text'))
+      : errorElement(translateError(error), { role: 'alert' }),
   )
+  document.title = title
 }
 
 const leavePage = ({ redirect_url: url, redirect_uri: uri, callback_url: callback, callback_uri: earlier }) => {
   const target = url ?? uri ?? callback ?? earlier
   main.replaceChildren(
-    element('h1', { tabindex: '-1' }, 'Redirecting…'),
-    element('p', {}, element('a', { href: target, rel: 'noreferrer' }, 'Continue')),
+    element('h1', { tabindex: '-1' }, text('redirect.title')),
+    element('p', {}, element('a', { href: target, rel: 'noreferrer' }, text('redirect.link'))),
   )
   back.hidden = true
   close.hidden = true
@@ -84,8 +64,8 @@ const leavePage = ({ redirect_url: url, redirect_uri: uri, callback_url: callbac
 /** Show the logo, privacy notice and terms of the account. Links open in a new tab, so that the form is preserved. */
 const showAccount = ({ display_name: name, privacy_url: privacy, terms_url: terms, logo_url: logo }) => {
   const links = [
-    ['Privacy notice', privacy],
-    ['Terms', terms],
+    [text('page.privacy'), privacy],
+    [text('page.terms'), terms],
   ].filter(([, href]) => href)
   if (!logo && links.length === 0) return
   const picture = element('img', { alt: '', hidden: true })
@@ -105,9 +85,11 @@ const showPage = answer => {
   route = answer.route
   if (answer.account) showAccount(answer.account)
   const { data, actions } = answer
+  currency = data.currency_code
+  notice.textContent = ''
   if (route === 'session_redirect' || route === 'session_complete') return leavePage(data)
   const createPage = pages[route]
-  if (createPage === undefined) return showFailure({ message: 'This page does not support the current step.' })
+  if (createPage === undefined) return showFailure({ message: `Unknown page ${route}` })
   const page = createPage(data, { act: sendAction, actions })
   const form = element(
     'form',
@@ -115,13 +97,13 @@ const showPage = answer => {
       novalidate: true,
       onsubmit: event => {
         event.preventDefault()
-        const fault = page.fault?.()
-        if (fault !== undefined) showError(fault)
+        const faults = page.faults?.(form) ?? []
+        if (faults.length > 0) showErrors(form, faults)
         else if (page.read !== undefined) void sendStep({ route, data: page.read(form) })
       },
     },
     ...page.fields,
-    page.read === undefined ? null : element('button', { class: 'main' }, 'Continue'),
+    page.read === undefined ? null : element('button', { class: 'main' }, text('button.continue')),
   )
   const title = element('h1', { tabindex: '-1' }, page.title)
   main.replaceChildren(title, ...(page.text ? [element('p', {}, page.text)] : []), form)
@@ -142,6 +124,12 @@ const pollSession = intervalMs => {
     if (answer === undefined || answer.route === route) pollSession(intervalMs)
     else showPage(answer)
   }, intervalMs)
+}
+
+for (const link of document.querySelectorAll('#languages a')) {
+  const parameters = new URLSearchParams(location.search)
+  parameters.set('lang', link.hreflang)
+  link.href = `?${parameters}`
 }
 
 back.addEventListener('click', () => sendAction('BACK'))

@@ -3,22 +3,16 @@ import { priceChart } from './chart.js'
 import { dateOf } from './dates.js'
 import { element } from './element.js'
 import { priceLabel } from './money.js'
-
-const structureTitles = {
-  FIXED: 'Fixed price',
-  TIME_OF_DAY: 'Time of day',
-  MARKET: 'Market price',
-  DYNAMIC: 'Variable price',
-}
+import { locale, text, textIfKnown } from './texts.js'
 
 const tariffFacts = ({ tariff = {}, currency_code: currency, cost }) => {
   const rows = [
-    ['Tariff', tariff.name],
-    ['Type', structureTitles[tariff.structure_type] ?? tariff.structure_type],
-    ['Price', cost === undefined ? undefined : priceLabel(cost, currency)],
-    ['Contract start', tariff.contract_start_date ? dateOf(tariff.contract_start_date) : undefined],
-    ['Contract end', tariff.contract_end_date ? dateOf(tariff.contract_end_date) : undefined],
-    ['Tiers', tariff.tiered ? 'The price depends on your consumption. The lowest tier is shown.' : undefined],
+    [text('summary.tariff'), tariff.name],
+    [text('summary.type'), textIfKnown(`structure.${tariff.structure_type}`) ?? tariff.structure_type],
+    [text('price.label'), cost === undefined ? undefined : priceLabel(cost, currency)],
+    [text('summary.start'), tariff.contract_start_date ? dateOf(tariff.contract_start_date, locale) : undefined],
+    [text('summary.end'), tariff.contract_end_date ? dateOf(tariff.contract_end_date, locale) : undefined],
+    [text('summary.tiers'), tariff.tiered ? text('summary.tiers_text') : undefined],
   ].filter(([, value]) => value)
   return element(
     'dl',
@@ -28,16 +22,16 @@ const tariffFacts = ({ tariff = {}, currency_code: currency, cost }) => {
 }
 
 const days = [
-  ['yesterday', 'Yesterday'],
-  ['today', 'Today'],
-  ['tomorrow', 'Tomorrow'],
+  ['yesterday', text('summary.yesterday')],
+  ['today', text('summary.today')],
+  ['tomorrow', text('summary.tomorrow')],
 ]
 
 /** Prices of three days; null if the page shows a single price. */
 const dayTabs = (rates, currency) => {
   if (rates === undefined) return null
   const knownDays = days.filter(([name]) => rates[name]?.length > 0)
-  if (knownDays.length === 0) return element('p', { class: 'hint' }, 'No prices yet. Come back later.')
+  if (knownDays.length === 0) return element('p', { class: 'hint' }, text('summary.no_prices'))
   const panel = element('div', {})
   const buttons = knownDays.map(([name, title]) =>
     element('button', { type: 'button', class: 'tab', onclick: () => showDay(name) }, title),
@@ -48,27 +42,22 @@ const dayTabs = (rates, currency) => {
       button.setAttribute('aria-pressed', String(knownDays[index][0] === name))
   }
   showDay(knownDays.some(([name]) => name === 'today') ? 'today' : knownDays[0][0])
-  return element('section', { 'aria-label': 'Prices' }, element('div', { class: 'tabs' }, ...buttons), panel)
+  return element(
+    'section',
+    { 'aria-label': text('summary.prices') },
+    element('div', { class: 'tabs' }, ...buttons),
+    panel,
+  )
 }
 
-const actionLabels = {
-  CLOSE: 'Done',
-  SAVE: 'Save tariff',
-  EDIT: 'Change tariff',
-  DISCONNECT: 'Disconnect',
-  WRONG_TARIFF_REPORT: 'This is not my tariff',
-  RECONNECT: 'Try again',
-  DISMISS_DIRECT: 'Enter prices manually',
-}
-
-const confirmations = { DISCONNECT: 'Disconnect this tariff? Past costs do not change.' }
+const confirmations = { DISCONNECT: text('action.confirm_disconnect') }
 
 const providerHeader = ({ provider }) =>
   provider
     ? element('div', { class: 'head' }, providerSign(provider), element('strong', {}, provider.display_name))
     : null
 
-const actionButtons = (actions, names, sendAction, labels = actionLabels) =>
+const actionButtons = (actions, names, sendAction, labels = {}) =>
   names
     .filter(name => actions.includes(name))
     .map((name, index) => {
@@ -78,12 +67,12 @@ const actionButtons = (actions, names, sendAction, labels = actionLabels) =>
       return element(
         'button',
         { type: 'button', class: index === 0 ? 'main' : 'second', onclick: runAction },
-        labels[name],
+        labels[name] ?? text(`action.${name}`),
       )
     })
 
 const summaryPage = (data, { act: sendAction, actions }) => ({
-  title: actions.includes('SAVE') ? 'Is this your tariff?' : 'Your tariff is connected',
+  title: actions.includes('SAVE') ? text('summary.confirm_title') : text('summary.title'),
   fields: [
     providerHeader(data),
     tariffFacts(data),
@@ -93,22 +82,21 @@ const summaryPage = (data, { act: sendAction, actions }) => ({
 })
 
 const pendingPage = (data, { act: sendAction, actions }) => ({
-  title: 'Waiting for your supplier',
-  text: 'Your supplier is sending your prices. You can close this page.',
+  title: text('pending.title'),
+  text: text('pending.text'),
   again: 5_000,
   // SAVE has the same effect as CLOSE here, because there is no tariff yet.
   fields: [
     providerHeader(data),
     ...actionButtons(actions, ['CLOSE', 'SAVE', 'EDIT', 'DISMISS_DIRECT', 'DISCONNECT'], sendAction, {
-      ...actionLabels,
-      SAVE: actionLabels.CLOSE,
+      SAVE: text('action.CLOSE'),
     }),
   ],
 })
 
 const failedPage = (data, { act: sendAction, actions }) => ({
-  title: 'Your supplier did not send your prices',
-  text: 'Change the tariff, or try again later.',
+  title: text('failed.title'),
+  text: text('failed.text'),
   fields: [providerHeader(data), ...actionButtons(actions, ['EDIT', 'RECONNECT', 'CLOSE', 'DISCONNECT'], sendAction)],
 })
 

@@ -2,35 +2,36 @@ import { advancedPage } from './advanced-page.js'
 import { areaOptions } from './areas.js'
 import { dayOf, midnightIn } from './dates.js'
 import { choice, chosenIn, element, field, numberInput, textInput } from './element.js'
-import { priceText, priceUnit, readNumber, readPrice } from './money.js'
-
-const structures = {
-  FIXED: { title: 'Fixed price', text: 'Every kilowatt-hour has the same price.' },
-  TIME_OF_DAY: { title: 'Time-of-day prices', text: 'For example, nights are cheaper.' },
-  MARKET: { title: 'Market prices', text: 'Prices change every 15 or 60 minutes.' },
-  ADVANCED: { title: 'Other', text: 'Seasons, weekends, or prices that depend on your consumption.' },
-}
+import { invalidNumber, invalidPrice, missingChoice, missingText } from './errors.js'
+import { numberText, priceText, priceUnit, readNumber, readPrice } from './money.js'
+import { text, textIfKnown } from './texts.js'
 
 const structurePage = ({ options, option }) => ({
-  title: 'Which type of price do you have?',
+  title: text('structure.title'),
   fields: [
     choice(
-      'Types of tariff',
+      text('structure.list'),
       'structure',
-      options.map(value => ({ value, ...(structures[value] ?? { title: value }) })),
+      options.map(value => ({
+        value,
+        title: textIfKnown(`structure.${value}`) ?? value,
+        text: textIfKnown(`structure.${value}.text`),
+      })),
       option,
     ),
   ],
+  faults: form => missingChoice(form, 'structure', 'error.structure'),
   read: form => ({ options: [chosenIn(form, 'structure')].filter(Boolean) }),
 })
 
 const fixedPage = ({ currency_code: currency, cost }) => {
   const price = numberInput(priceText(cost, currency))
   return {
-    title: 'What do you pay for a kilowatt-hour?',
-    text: 'Enter the energy price of your bill, with taxes, without the daily charge.',
-    fields: [field('Price', price, { name: 'cost', unit: priceUnit(currency) })],
-    read: () => ({ cost: readPrice(price.value, currency) ?? 0 }),
+    title: text('fixed.title'),
+    text: text('fixed.text'),
+    fields: [field(text('price.label'), price, { name: 'cost', unit: priceUnit(currency) })],
+    faults: () => invalidPrice(price, 'cost', currency),
+    read: () => ({ cost: readPrice(price.value, currency) }),
   }
 }
 
@@ -44,14 +45,19 @@ const periodRow = (period, index, currency, remove) => {
   const row = element(
     'fieldset',
     { class: 'period' },
-    element('legend', {}, `Period ${index + 1}`),
-    field('From', from, { name: name('valid_from') }),
-    field('To', to, { name: name('valid_to') }),
-    field('Price', price, { name: name('cost'), unit: priceUnit(currency) }),
+    element('legend', {}, text('period.title', { number: index + 1 })),
+    field(text('period.from'), from, { name: name('valid_from') }),
+    field(text('period.to'), to, { name: name('valid_to') }),
+    field(text('price.label'), price, { name: name('cost'), unit: priceUnit(currency) }),
     element(
       'button',
-      { type: 'button', class: 'link', onclick: () => remove(index), 'aria-label': `Remove period ${index + 1}` },
-      'Remove',
+      {
+        type: 'button',
+        class: 'link',
+        onclick: () => remove(index),
+        'aria-label': text('button.remove_period', { number: index + 1 }),
+      },
+      text('button.remove'),
     ),
   )
   const read = () => ({
@@ -59,7 +65,15 @@ const periodRow = (period, index, currency, remove) => {
     valid_from: `${from.value || '00:00'}:00`,
     valid_to: `${to.value || '00:00'}:00`,
   })
-  return { row, read }
+  const faults = () => [
+    ...(from.value === '' ? [{ field: name('valid_from'), message: text('error.time') }] : []),
+    ...(to.value === '' ? [{ field: name('valid_to'), message: text('error.time') }] : []),
+    ...(to.value !== '' && from.value === to.value && from.value !== '00:00'
+      ? [{ field: name('valid_to'), message: text('error.same_time') }]
+      : []),
+    ...invalidPrice(price, name('cost'), currency),
+  ]
+  return { row, read, faults }
 }
 
 const defaultPeriods = [
@@ -87,29 +101,43 @@ const hoursPage = ({ currency_code: currency, hours }) => {
   }
   showPeriods(isEmpty(hours) ? defaultPeriods : hours)
   return {
-    title: 'What do you pay, and when?',
-    text: 'The periods must cover the whole day. A period can cross midnight, such as 23:30 to 07:00.',
-    fields: [list, element('button', { type: 'button', class: 'second', onclick: add }, 'Add period')],
+    title: text('hours.title'),
+    text: text('hours.text'),
+    fields: [list, element('button', { type: 'button', class: 'second', onclick: add }, text('button.add_period'))],
+    faults: () => periods.flatMap(periodField => periodField.faults()),
     read: () => ({ hours: periods.map(periodField => periodField.read()) }),
   }
 }
 
+/** Read a percentage from 0 to 500; undefined for other texts. */
+const percentOf = value => {
+  const percent = readNumber(value)
+  return percent !== undefined && Number(percent) >= 0 && Number(percent) <= 500 ? percent : undefined
+}
+
 const surchargePage = ({ currency_code: currency, surcharge = {}, regions, region }) => {
   const fixed = numberInput(priceText(surcharge.fixed, currency))
-  const percentage = numberInput(Number(surcharge.percentage ?? 0) === 0 ? '' : String(surcharge.percentage))
+  const percentage = numberInput(Number(surcharge.percentage ?? 0) === 0 ? '' : numberText(surcharge.percentage))
   const asksRegion = regions?.length > 0
   return {
-    title: 'What does your supplier add to the market price?',
-    text: 'Your contract lists the surcharges. Leave a field empty if it has no such surcharge.',
+    title: text('surcharge.title'),
+    text: text('surcharge.text'),
     fields: [
-      ...(asksRegion ? [choice('Market area', 'region', areaOptions(regions), region)] : []),
-      field('Surcharge per kilowatt-hour', fixed, { name: 'fixed', unit: priceUnit(currency) }),
-      field('Surcharge in percent, such as tax', percentage, { name: 'percentage', unit: '%' }),
+      ...(asksRegion ? [choice(text('region.label'), 'region', areaOptions(regions), region)] : []),
+      field(text('surcharge.fixed'), fixed, { name: 'fixed', unit: priceUnit(currency) }),
+      field(text('surcharge.percentage'), percentage, { name: 'percentage', unit: '%' }),
+    ],
+    faults: form => [
+      ...(asksRegion ? missingChoice(form, 'region', 'error.region') : []),
+      ...(fixed.value.trim() === '' ? [] : invalidNumber('fixed', 'error.amount', readPrice(fixed.value, currency))),
+      ...(percentage.value.trim() === ''
+        ? []
+        : invalidNumber('percentage', 'error.percentage', percentOf(percentage.value))),
     ],
     read: form => ({
       surcharge: {
-        fixed: fixed.value.trim() === '' ? 0 : (readPrice(fixed.value, currency) ?? fixed.value),
-        percentage: percentage.value.trim() === '' ? 0 : (readNumber(percentage.value) ?? percentage.value),
+        fixed: fixed.value.trim() === '' ? 0 : readPrice(fixed.value, currency),
+        percentage: percentage.value.trim() === '' ? 0 : readNumber(percentage.value),
       },
       ...(asksRegion ? { region: chosenIn(form, 'region') || null } : {}),
     }),
@@ -119,8 +147,9 @@ const surchargePage = ({ currency_code: currency, surcharge = {}, regions, regio
 const namePage = ({ tariff = {} }) => {
   const name = textInput(tariff.name, { autocomplete: 'off' })
   return {
-    title: 'What is your tariff called?',
-    fields: [field('Name of the tariff', name, { name: 'name' })],
+    title: text('name.title'),
+    fields: [field(text('name.label'), name, { name: 'name' })],
+    faults: () => missingText(name, 'name', 'error.tariff_name'),
     read: () => ({ tariff: { name: name.value } }),
   }
 }
@@ -133,13 +162,13 @@ const termPage = ({
 }) => {
   const startInput = element('input', { type: 'date', value: dayOf(start) })
   const endInput = element('input', { type: 'date', value: dayOf(end) })
-  const endField = field('Contract end date', endInput, { name: 'contract_end_date' })
+  const endField = field(text('term.end'), endInput, { name: 'contract_end_date' })
   const termChoice = choice(
-    'Length of the contract',
+    text('term.length'),
     'term',
     [
-      { value: 'UNTIL_TERMINATED', title: 'Until terminated' },
-      { value: 'FIXED', title: 'Fixed end date' },
+      { value: 'UNTIL_TERMINATED', title: text('term.UNTIL_TERMINATED') },
+      { value: 'FIXED', title: text('term.FIXED') },
     ],
     type || 'UNTIL_TERMINATED',
   )
@@ -149,9 +178,16 @@ const termPage = ({
   termChoice.addEventListener('change', showPeriods)
   showPeriods()
   return {
-    title: 'How long does the contract run?',
-    text: 'Leave the start date empty if you do not know it.',
-    fields: [field('Contract start date', startInput, { name: 'contract_start_date' }), termChoice, endField],
+    title: text('term.title'),
+    text: text('term.text'),
+    fields: [field(text('term.start'), startInput, { name: 'contract_start_date' }), termChoice, endField],
+    faults: form => {
+      if (chosenIn(form, 'term') !== 'FIXED') return []
+      if (endInput.value === '') return [{ field: 'contract_end_date', message: text('error.end_date') }]
+      return startInput.value !== '' && endInput.value <= startInput.value
+        ? [{ field: 'contract_end_date', message: text('error.end_before_start') }]
+        : []
+    },
     read: form => {
       const chosen = chosenIn(form, 'term')
       return {

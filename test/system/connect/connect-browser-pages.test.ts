@@ -262,7 +262,7 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
 
   it('reports that a link has expired', async () => {
     const { tab } = await openTab(browser, `${address()}?fp_cot=cot_${'0'.repeat(32)}`)
-    await waitForTitle(tab, 'Connect is unavailable')
+    await waitForTitle(tab, 'This link has expired')
     await tab.getByRole('alert').waitFor()
     await saveScreenshots(tab, 'unknown')
   })
