@@ -28,7 +28,7 @@ export const bind = <O extends Operation>(
 export type StaticRoute = {
   readonly path: string
   /** `acceptLanguage` is the header `Accept-Language`; null without it. */
-  readonly read: (path: string, query: URLSearchParams, acceptLanguage: string | null) => Promise<StaticContent | null>
+  readonly read: (path: string, query: URLSearchParams, acceptLanguage?: string | null) => Promise<StaticContent | null>
 }
 
 export type StaticContent = {

@@ -73,7 +73,7 @@ const sessionPageRoute = (path: string, filesPath: string, readLogoUrls: ReadLog
   const pages = new Map<string, string>()
   return {
     path,
-    read: async (_, query, acceptLanguage) => {
+    read: async (_, query, acceptLanguage = null) => {
       const language = chooseLanguage(query.get('lang'), acceptLanguage)
       const token = query.get('fp_cot')
       const name = `${language} ${token === null ? 'no link' : 'session'}`
