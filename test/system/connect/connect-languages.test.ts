@@ -83,6 +83,7 @@ describe.skipIf(!hasBrowser)('the languages of the Connect page', { timeout: 120
       await showAll(tab, token, titleKey)
       await tab.getByRole('button', { name: 'Back' }).click()
     }
+    await waitForTitle(tab, 'What do you pay for a kilowatt-hour?')
     await tab.getByLabel('Price').fill('24.55')
     await clickContinue(tab)
     await showAll(tab, token, 'name.title')
