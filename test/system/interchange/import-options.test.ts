@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { runImport } from '../../support/interchange/run-import.ts'
+import { makeTestFolder } from '../../support/stores/postgres.ts'
+import { makeHome } from '../../support/system/home.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
+
+const system = useSharedSystem()
+
+const fileOf = (name: string, ...lines: readonly string[]): string => {
+  const path = join(makeTestFolder(), name)
+  writeFileSync(path, `${lines.join('\n')}\n`)
+  return path
+}
+
+it('a known location is unchanged, or changed with --update', async () => {
+  const client = await system.login()
+  const head = 'reference_id,timezone,currency_code,metadata.site'
+  const first = fileOf('first.csv', head, 'depot-9,Europe/Berlin,EUR,north')
+  expect((await runImport(system.sandbox(), 'locations', [first])).report).toMatchObject({ created: 1 })
+  const second = fileOf('second.csv', head, 'depot-9,Europe/Berlin,EUR,south')
+  expect((await runImport(system.sandbox(), 'locations', [second])).report).toMatchObject({ created: 0, unchanged: 1 })
+  const updated = await runImport(system.sandbox(), 'locations', [second, '--update'])
+  expect([updated.code, updated.report.changed]).toEqual([0, 1])
+  expect(await client.ask('GET', '/locations/reference:depot-9')).toMatchObject({ metadata: { site: 'south' } })
+})
+
+it('readings of a register become intervals; the base counts as accepted', async () => {
+  const client = await system.login()
+  const location = await makeHome(client, { import: 0.3 })
+  const rows = ['00', '01', '02'].map((hour, index) => `2026-01-01T${hour}:00:00Z,${100 + index * 2}`)
+  const file = fileOf('register.csv', 'end,register', ...rows)
+  const { code, report } = await runImport(system.sandbox(), 'readings', [
+    file,
+    '--location',
+    location,
+    '--unit',
+    'KWH',
+  ])
+  expect([code, report.accepted, report.batches_pending]).toEqual([0, 3, 0])
+  const span = { start_time: '2026-01-01T00:00:00Z', end_time: '2026-01-02T00:00:00Z' }
+  const costs = await client.ask('POST', `/costs/interval/${location}`, span)
+  expect(costs).toMatchObject({ data: [{ records: 2, energy: { value: 4_000 } }] })
+})
+
+it('standard input is read as a file', async () => {
+  const client = await system.login()
+  const location = await makeHome(client, { import: 0.3 })
+  const { base_url: baseUrl, test_key: key } = system.sandbox()
+  const program = fileURLToPath(new URL('../../../services/command-line.mjs', import.meta.url))
+  const args = ['import', 'readings', '-', '--location', location, '--unit', 'WH', '--base-url', baseUrl, '--json']
+  const folder = makeTestFolder()
+  const child = spawn(process.execPath, [program, ...args], {
+    ...{ cwd: folder, stdio: ['pipe', 'pipe', 'inherit'] },
+    env: { PATH: process.env['PATH'], WATTLEDGER_API_KEY: key, WATTLEDGER_DATA_DIR: folder },
+  })
+  child.stdin?.end('start,end,value\n2026-01-01T00:00:00Z,2026-01-01T01:00:00Z,500\n')
+  const report = child.stdout === null ? '' : await text(child.stdout)
+  expect(JSON.parse(report)).toMatchObject({ file: '-', accepted: 1, refused: [] })
+})
