@@ -281,7 +281,8 @@ export const intervalCost = defineOperation({
   status: 200,
   renames,
   csv: true,
-  refusals: [...refusals, 'end_before_start', 'interval_too_long', 'too_many_elements'],
+  tables: ['ndjson', 'parquet', 'arrow'],
+  refusals: [...refusals, 'too_many_exports', 'end_before_start', 'interval_too_long', 'too_many_elements'],
   examples: { body: { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T10:15:00Z' }, answer: example },
 })
 

@@ -11,6 +11,7 @@ import { type CostedLocation, costedLocations, costTarget } from '../../platform
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import type { CostDependencies } from '../dependencies.ts'
+import { streamCosts } from '../exports/stream-costs.ts'
 import type { AnswerOffsets } from '../work-thread/cost-work.ts'
 import { answerCosts, areSmall, costViewOf, flowOf, maxInlineElements, totalLength } from './answer-costs.ts'
 import {
@@ -263,4 +264,12 @@ const calculateIntervalCost = async (
 
 /** Bind the operation on the costs of an interval. */
 export const intervalCostOperation = (dependencies: CostDependencies): Binding =>
-  bind(intervalCost, request => calculateIntervalCost(dependencies, request), energyCostToCsv)
+  bind(
+    intervalCost,
+    request => {
+      const calculate = (one: IntervalCostRequest) => calculateIntervalCost(dependencies, one)
+      const { tableFormat = 'csv' } = request
+      return tableFormat === 'csv' ? calculate(request) : streamCosts(dependencies, request, tableFormat, calculate)
+    },
+    energyCostToCsv,
+  )

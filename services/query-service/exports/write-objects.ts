@@ -4,8 +4,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { intervalCost } from '../../contract/costs/energy-cost.ts'
 import type { ExportInput } from '../../contract/interchange/export.ts'
-import { exactNumber, type JsonNumber, numberText } from '../../contract/json/exact-number.ts'
-import type { AnswerOf, Caller, Operation, Outcome, RequestOf } from '../../contract/operation.ts'
+import type { Caller, Operation, RequestOf } from '../../contract/operation.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
@@ -17,12 +16,11 @@ import {
   objectCountSelect,
   objectRowsSelect,
 } from '../../platform/clickhouse/exports/object-table.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import type { Binding } from '../../platform/http/binding.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { finalStatementPage } from '../../platform/postgres/exports/final-statements.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
-import { writeJson } from '../../platform/write-json.ts'
+import { costLinesOf, jsonOf } from './cost-lines.ts'
 import type { WrittenTable } from './write-records.ts'
 
 /** Operations whose answers an export writes: costs of a period, and the lists of tariffs and events. */
@@ -46,28 +44,6 @@ export type ObjectOrder = {
   readonly input: ExportInput
   readonly path: string
   readonly signal: AbortSignal
-}
-
-/** `JSON.parse` of this engine: the reviver also receives the text of a value. */
-const { parse: parseJson } = JSON as unknown as {
-  readonly parse: (
-    text: string,
-    reviver: (name: string, value: unknown, context: { readonly source: string }) => unknown,
-  ) => unknown
-}
-
-/** Read the JSON of an answer. Numbers keep their text. */
-const jsonOf = async (
-  { serialized, value }: Extract<Outcome<unknown>, { readonly ok: true }>,
-  accountId: string,
-): Promise<unknown> => {
-  const text =
-    serialized === undefined
-      ? await runInTimeSlices(writeJson(value), accountId)
-      : 'bytes' in serialized
-        ? Buffer.from(serialized.bytes).toString()
-        : Buffer.concat(await Array.fromAsync(serialized.chunks)).toString()
-  return parseJson(text, (_, one, { source }) => (typeof one === 'number' ? exactNumber(source) : one))
 }
 
 /** Ask an operation of this service in the current API version. Numbers of the answer keep their text. */
@@ -161,25 +137,6 @@ export const writeObjects = async (
   })
 }
 
-type CostElement = {
-  readonly start_time: string
-  readonly end_time: string
-  readonly energy: { readonly value: JsonNumber }
-  readonly tariff?: { readonly cost: { readonly value: JsonNumber | null; readonly confidence: JsonNumber } }
-  readonly unpriced_records?: JsonNumber
-}
-
-const costLine = ({ start_time, end_time, energy, tariff, unpriced_records }: CostElement): string => {
-  const cost = tariff?.cost.value ?? null
-  const row = {
-    ...{ start_time, end_time, energy_wh: numberText(energy.value) },
-    cost: cost === null ? null : numberText(cost),
-    confidence: numberText(tariff?.cost.confidence ?? 0),
-    unpriced_records: unpriced_records ?? 0,
-  }
-  return `${JSON.stringify(row)}\n`
-}
-
 /** Write the costs of an export: the elements of POST /costs/interval/{id}. The engine writes the format. */
 export const writeCosts = async (
   { clickHouse: { files }, operations }: ObjectDependencies,
@@ -197,11 +154,9 @@ export const writeCosts = async (
   const id = location ?? device ?? customer ?? caller.accountId
   const answer = await ask(operations.intervalCost, order, { id, query: query as never, body: body as never })
   if (!answer.ok) return answer
-  const { data, currency_code: currency } = answer.value as Pick<AnswerOf<typeof intervalCost>, 'currency_code'> & {
-    readonly data: readonly CostElement[]
-  }
+  const { currency, elements } = costLinesOf(answer.value)
   const lines = `${path}.lines`
-  await pipeline(Readable.from(data.map(costLine)), createWriteStream(lines, { mode: 0o600 }), { signal })
+  await pipeline(Readable.from(elements), createWriteStream(lines, { mode: 0o600 }), { signal })
   await files.write(costRowsSelect(lines), { path, format: input.format }, signal)
   await rm(lines)
   const [row] = await files.rows(costSumsSelect(path, input.format), signal)

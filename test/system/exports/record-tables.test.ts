@@ -138,6 +138,23 @@ describe('the table of all records of a period', () => {
     expect(bytes.subarray(-8).toString('hex')).toBe('ffffffff00000000')
   })
 
+  it('has the costs of a period as Parquet, with the elements of the JSON answer', async () => {
+    const { base_url: url, account_id: account, test_key: key } = system.sandbox()
+    const answer = await fetch(`${url}/costs/interval/${home}?aggregation=DAY`, {
+      method: 'POST',
+      headers: {
+        Accept: mediaTypes.parquet,
+        Authorization: `Basic ${Buffer.from(`${account}:${key}`).toString('base64')}`,
+        'Content-Type': 'application/json',
+      },
+      body: JSON.stringify({ start_time: '2025-06-01T00:00:00+02:00', end_time: '2025-06-02T00:00:00+02:00' }),
+    })
+    const read = await parquetReadObjects({ file: await answer.arrayBuffer() })
+    expect(read.map(row => [Object.keys(row), row['energy_wh'], Math.round(row['cost'] * 1e9)])).toEqual([
+      [['start_time', 'end_time', 'energy_wh', 'cost', 'confidence', 'unpriced_records'], 4000, 1_200_000_000],
+    ])
+  })
+
   it('keeps pages for requests with a limit, and refuses a table without a period', async () => {
     const page = await textOf('csv', `${period}&location_id=${home}&limit=1`)
     expect(page.split('\r\n')).toHaveLength(3)
