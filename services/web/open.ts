@@ -1,6 +1,9 @@
 import { connectPathsOf } from '../contract/connect/connect-url.ts'
 import { bearerTokens } from '../platform/access/bearer-token.ts'
+import { passwordHasher } from '../platform/access/password-hash.ts'
 import { currentInstant } from '../platform/clock.ts'
+import { peerFinder } from '../platform/http/peer.ts'
+import { signInThrottle } from '../platform/http/throttle/sign-in-throttle.ts'
 import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { connectPages, logoUrls } from './connect/connect-page.ts'
 import { createConsole } from './console/console-pages.ts'
@@ -20,6 +23,11 @@ export const openWeb = ({ config, database, secrets: { secret }, logger }: Share
         bearerTokens: bearerTokens(secret),
         logger,
         fetch: fetchFromApp,
+        passwords: passwordHasher(),
+        throttle: signInThrottle(),
+        peerOf: peerFinder(config.trustedProxies),
+        allowsKeys: config.allowsKeySignIn,
+        publicUrl: config.publicUrl,
       })
       for (const path of ['/console', '/console/*']) app.all(path, ({ req, env }) => consoleApp.fetch(req.raw, env))
     },

@@ -85,6 +85,10 @@ export const environment = z.object({
     })
     .optional()
     .describe('Address of the service in browsers, such as https://meters.example.com. Links for users begin with it.'),
+  WATTLEDGER_CONSOLE_KEY_SIGN_IN: z
+    .enum(['on', 'off'])
+    .default('on')
+    .describe('Sign-in to the console with an API key: on or off.'),
   WATTLEDGER_KAFKA_BROKERS: z
     .string()
     .regex(/^[^\s,]+:\d+(,[^\s,]+:\d+)*$/, 'must be host:port, separated by commas')
@@ -203,6 +207,8 @@ export type Config = DistributedSettings & {
   readonly connectPath: string
   /** Origin of the service in browsers, without a slash at its end; null if it is unknown. */
   readonly publicUrl: string | null
+  /** People may sign in to the console with an API key. */
+  readonly allowsKeySignIn: boolean
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
   readonly logPartitions: number
   readonly logRetentionMs: number
@@ -255,6 +261,7 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     formerCredentialsKeys: value.WATTLEDGER_FORMER_CREDENTIALS_KEYS,
     connectPath: value.WATTLEDGER_CONNECT_PATH,
     publicUrl: value.WATTLEDGER_PUBLIC_URL === undefined ? null : new URL(value.WATTLEDGER_PUBLIC_URL).origin,
+    allowsKeySignIn: value.WATTLEDGER_CONSOLE_KEY_SIGN_IN === 'on',
     ...distributed,
     logLevel: value.WATTLEDGER_LOG_LEVEL,
     logPartitions: value.WATTLEDGER_LOG_PARTITIONS,

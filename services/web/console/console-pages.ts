@@ -2,9 +2,12 @@ import { readFileSync } from 'node:fs'
 import { type Context, Hono } from 'hono'
 import { trimEnd } from '../../domain/trim-end.ts'
 import type { BearerTokens, TokenSubject } from '../../platform/access/bearer-token.ts'
+import type { PasswordHasher } from '../../platform/access/password-hash.ts'
 import type { Secret } from '../../platform/access/secrets.ts'
 import { type FairShare, fairShare } from '../../platform/concurrency/fair-share.ts'
 import { isFailure } from '../../platform/failure.ts'
+import type { PeerOf } from '../../platform/http/peer.ts'
+import type { SignInThrottle } from '../../platform/http/throttle/sign-in-throttle.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import type { Logger } from '../../platform/telemetry/logger.ts'
 import { icon } from '../ui-kit/frame.ts'
@@ -28,12 +31,24 @@ import { tariffKind } from './objects/tariff-kind.ts'
 import { overviewRoutes } from './overview/overview.ts'
 import { answerResult, fileAnswer, pageAnswer, redirect, signOutPath } from './page-frame.ts'
 import { foreignFormPage, problemPage } from './page-parts.ts'
+import { auditLogRoutes } from './people/audit-log.ts'
+import { linkPaths } from './people/link-page.ts'
+import { myAccountRoutes } from './people/my-account.ts'
+import { peopleRoutes } from './people/people.ts'
 import { cookieFor, formToken, sessionOf, signOut, tokenOf } from './session.ts'
-import { answerSignIn, signInPath } from './sign-in.ts'
+import { answerLink, answerSignIn, passwordPath, signInPath, type VisitorRequest } from './sign-in.ts'
 import { statementRoutes } from './statements/statement-pages.ts'
 
 export type ConsoleDependencies = {
   readonly database: Database
+  /** Hashes of passwords, and the limit of failed sign-ins. */
+  readonly passwords: PasswordHasher
+  readonly throttle: SignInThrottle
+  readonly peerOf: PeerOf
+  /** Visitors may sign in with an API key. */
+  readonly allowsKeys: boolean
+  /** Origin of the console; null: the origin of the request. */
+  readonly publicUrl: string | null
   readonly bearerTokens: BearerTokens
   /** Secret for the hashes of sessions and keys. */
   readonly secret: Secret
@@ -109,7 +124,7 @@ const answerRoute = async (
     const api = apiFor({ fetch: dependencies.fetch, sign }, session, calls)
     const result = await route.answer({ ...request, api, ids })
     if ('status' in result && (result.status ?? 200) >= 400) forms.forget(formId)
-    return answerResult(result, path, { ...request, calls })
+    return answerResult(result, path, { ...request, calls, isHttps: request.origin?.startsWith('https:') === true })
   } catch (error) {
     forms.forget(formId)
     throw error
@@ -124,7 +139,7 @@ const answerRoute = async (
  */
 const withSession = async (
   dependencies: ConsoleDependencies,
-  { req }: Context,
+  { req, env }: Context,
   answer: (request: SignedInRequest, token: string) => Promise<Response> | Response,
 ): Promise<Response> => {
   const at = dependencies.at()
@@ -135,14 +150,22 @@ const withSession = async (
   const audience = { session, csrf: formToken(dependencies.secret, token) }
   const form = req.method === 'POST' ? await readOwnForm(req.raw, dependencies.secret, token) : new URLSearchParams()
   if (form === null) return pageAnswer(foreignFormPage, path, audience)
-  return answer({ ...audience, path, query: new URL(req.url).searchParams, form, at }, token)
+  const origin = dependencies.publicUrl ?? req.header('origin') ?? null
+  const peer = dependencies.peerOf(env, req.raw.headers)
+  return answer({ ...audience, path, query: new URL(req.url).searchParams, form, at, origin, peer, token }, token)
 }
+
+const visitOf = ({ req, env }: Pick<Context, 'req' | 'env'>): VisitorRequest => ({
+  request: req.raw,
+  environment: env,
+  url: new URL(req.url),
+})
 
 const showSignIn = async (dependencies: ConsoleDependencies, { req, env }: Context): Promise<Response> => {
   const at = dependencies.at()
   const token = req.method === 'POST' ? null : tokenOf(req.raw, 'session')
   if (token !== null && (await sessionOf(dependencies, token, at)) !== null) return redirect('/console')
-  return answerSignIn(dependencies, { request: req.raw, environment: env }, new URL(req.url), at)
+  return answerSignIn(dependencies, visitOf({ req, env }), at)
 }
 
 const endSession = async (dependencies: ConsoleDependencies, request: Request, token: string): Promise<Response> => {
@@ -179,6 +202,9 @@ export const createConsole = (dependencies: ConsoleDependencies): Hono => {
     ...webhookRoutes,
     ...keyRoutes(dependencies),
     ...accountRoutes(dependencies),
+    ...peopleRoutes,
+    ...myAccountRoutes(dependencies),
+    ...auditLogRoutes(dependencies),
   ]
   const state: ConsoleState = { forms: sentForms(), share: fairShare(pageLimits) }
   const app = new Hono({ strict: false })
@@ -192,6 +218,9 @@ export const createConsole = (dependencies: ConsoleDependencies): Hono => {
     return answer === null ? next() : Promise.resolve(answer)
   })
   app.on(['GET', 'POST'], signInPath, context => showSignIn(dependencies, context))
+  app.post(passwordPath, context => answerSignIn(dependencies, visitOf(context), dependencies.at()))
+  for (const path of linkPaths)
+    app.on(['GET', 'POST'], path, context => answerLink(dependencies, visitOf(context), dependencies.at()))
   app.post(signOutPath, context =>
     withSession(dependencies, context, (_, token) => endSession(dependencies, context.req.raw, token)),
   )

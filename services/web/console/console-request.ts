@@ -1,3 +1,4 @@
+import { mayCall, type Operation } from '../../contract/operation.ts'
 import type { Html } from '../ui-kit/html.ts'
 import type { Api } from './api.ts'
 import type { PageView } from './page-frame.ts'
@@ -15,12 +16,28 @@ export type ConsoleRequest = {
   readonly form: URLSearchParams
   /** Token that each form of the session contains. */
   readonly csrf: string
+  /** Address of the console without a path, such as https://meters.example.com; null if it is unknown. */
+  readonly origin: string | null
+  /** Peer of the request, for counting. */
+  readonly peer: string
+  /** Token of the session. */
+  readonly token: string
   /** Time of the request in ms. */
   readonly at: number
 }
 
-/** Result of a route: a page, a part of a page, or the path of a redirect. */
-export type PageResult = PageView | { readonly fragment: Html } | { readonly to: string }
+/** Return whether the visitor may call an operation. Pages leave out the buttons of other operations. */
+export const mayDo = ({ session }: Pick<ConsoleRequest, 'session'>, operation: Pick<Operation, 'access'>): boolean =>
+  mayCall(operation, session.scope)
+
+/**
+ * Result of a route: a page, a part of a page, or the path of a redirect. `sessionToken` replaces the session of the
+ * browser; null ends it.
+ */
+export type PageResult =
+  | PageView
+  | { readonly fragment: Html }
+  | { readonly to: string; readonly sessionToken?: string | null }
 
 /** A page or an action; `:name` in the path is an id. */
 export type ConsoleRoute = {

@@ -1,4 +1,6 @@
+import { type Access, mayCall } from '../../contract/operation.ts'
 import { asMarkup, type Html, html } from '../ui-kit/html.ts'
+import type { ConsoleSession } from './session.ts'
 
 type NavigationGroup = {
   /** Title of the group; null for the first group. */
@@ -47,24 +49,38 @@ const navigationGroups: readonly NavigationGroup[] = [
   {
     title: 'Settings',
     pages: [
+      ['/console/people', 'People'],
       ['/console/keys', 'Keys'],
+      ['/console/audit-log', 'Audit log'],
       ['/console/account', 'Account'],
     ],
   },
 ]
 
+/** Access of pages that not every visitor may open. The others show what the API allows. */
+const accessOf: Readonly<Record<string, Access>> = {
+  '/console/people': 'owner',
+  '/console/keys': 'owner',
+  '/console/audit-log': 'all',
+}
+
+const mayOpen = (path: string, { scope }: Pick<ConsoleSession, 'scope'>): boolean =>
+  mayCall({ access: accessOf[path] ?? 'open' }, scope)
+
 const isCurrent = (target: string, path: string): boolean =>
   path === target || (target !== '/console' && path.startsWith(`${target}/`))
 
-const groupOf = ({ title, pages }: NavigationGroup, path: string): Html =>
-  html`${title === null ? null : html`<p>${title}</p>`}<ul>${pages.map(([target, name]) => {
-    const current = isCurrent(target, path) ? asMarkup(' aria-current="page"') : null
-    return html`<li><a href="${target}"${current}>${name}</a></li>`
-  })}</ul>`
+const groupOf = ({ title, pages }: NavigationGroup, path: string, session: Pick<ConsoleSession, 'scope'>): Html =>
+  html`${title === null ? null : html`<p>${title}</p>`}<ul>${pages
+    .filter(([target]) => mayOpen(target, session))
+    .map(([target, name]) => {
+      const current = isCurrent(target, path) ? asMarkup(' aria-current="page"') : null
+      return html`<li><a href="${target}"${current}>${name}</a></li>`
+    })}</ul>`
 
 /** Create the navigation. On phones it is a popover, which the button of the header opens. */
-export const navigation = (path: string): Html =>
-  html`<nav class="places" id="places" popover aria-label="Console">${navigationGroups.map(group => groupOf(group, path))}</nav>`
+export const navigation = (path: string, session: Pick<ConsoleSession, 'scope'>): Html =>
+  html`<nav class="places" id="places" popover aria-label="Console">${navigationGroups.map(group => groupOf(group, path, session))}</nav>`
 
 /** Button that opens the navigation on phones. */
 export const navigationButton: Html = html`<button class="quiet menu" type="button" popovertarget="places">Menu</button>`

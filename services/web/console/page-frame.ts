@@ -6,7 +6,7 @@ import { type ApiCall, apiRequests } from './kit/api-requests.ts'
 import type { TableView } from './kit/data-table.ts'
 import { doneNotice } from './kit/done-notice.ts'
 import { navigation, navigationButton, searchForm } from './navigation.ts'
-import type { ConsoleSession } from './session.ts'
+import { type ConsoleSession, cookieFor, sessionSeconds } from './session.ts'
 
 /**
  * Content of a page. `hasCharts` loads the chart script; `images` are addresses of images on other hosts. `tables` can
@@ -50,7 +50,9 @@ const signOutForm = (csrf: string): Html =>
 
 const headerOf = (session: ConsoleSession, csrf: string, query: URLSearchParams): Html =>
   html`<header class="bar">${navigationButton}${brand}${modeBadge(session)}${searchForm(query.get('query') ?? '')}
-<span class="account">${session.accountId}</span>${signOutForm(csrf)}</header>`
+<span class="account">${session.accountId}</span>${
+    session.user === null ? null : html`<a href="/console/me">${session.user.address}</a>`
+  }${signOutForm(csrf)}</header>`
 
 const chartFiles = html`<link rel="stylesheet" href="/console/assets/uplot.css">
 <script src="/console/assets/uplot.js" defer></script>`
@@ -80,7 +82,7 @@ ${view.hasCharts === true ? chartFiles : null}
 <body class="console">
 <a class="skip" href="#content">Skip to content</a>
 ${session === null ? anonymousHeader : headerOf(session, csrf, query)}
-<div class="${session === null ? 'alone' : 'with-places'}">${session === null ? null : navigation(path)}
+<div class="${session === null ? 'alone' : 'with-places'}">${session === null ? null : navigation(path, session)}
 <main id="content" tabindex="-1">${(view.status ?? 200) < 400 ? doneNotice(query) : null}${view.body}${apiRequests(calls)}</main></div>
 </body>
 </html>
@@ -104,6 +106,7 @@ type PageAudience = {
   readonly cookie?: string
   readonly query?: URLSearchParams
   readonly calls?: readonly ApiCall[]
+  readonly isHttps?: boolean
 }
 
 const withCookie = ({ cookie }: Pick<PageAudience, 'cookie'>): Readonly<Record<string, string>> =>
@@ -139,9 +142,16 @@ const csvAnswer = ({ id, csv }: TableView): Response =>
     },
   })
 
+/** Cookie of a new session; null ends the session; undefined keeps it. */
+const newSession = (token: string | null | undefined, isHttps: boolean): Pick<PageAudience, 'cookie'> => {
+  if (token === undefined) return {}
+  const maxAgeSeconds = token === null ? 0 : sessionSeconds
+  return { cookie: cookieFor('session', token ?? '', { isHttps, maxAgeSeconds }) }
+}
+
 /** Create the response for the result of a route. The parameter `csv` names a table of the page to download. */
 export const answerResult = (result: PageResult, path: string, audience: PageAudience): Response => {
-  if ('to' in result) return redirect(result.to)
+  if ('to' in result) return redirect(result.to, newSession(result.sessionToken, audience.isHttps === true))
   if ('fragment' in result) return htmlAnswer(result.fragment, 200, {})
   const table = result.tables?.find(({ id }) => id === audience.query?.get('csv'))
   return table === undefined ? pageAnswer(result, path, audience) : csvAnswer(table)

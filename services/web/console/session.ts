@@ -14,8 +14,11 @@ import {
 /** Lifetime of a session in seconds. */
 export const sessionSeconds = 43_200
 
-/** Account, mode, key and scope of a signed-in user. */
-export type ConsoleSession = TokenSubject & { readonly scope: Scope }
+/** User of a session. `liveMode` is the mode of the user itself, which may differ from the mode of the session. */
+export type SessionUser = { readonly id: string; readonly address: string; readonly liveMode: boolean }
+
+/** Account, mode, scope and key of a visitor who signed in. `user` is null after a sign-in with a key. */
+export type ConsoleSession = TokenSubject & { readonly scope: Scope; readonly user: SessionUser | null }
 
 export type SessionDependencies = { readonly database: Pick<Database, 'operator'>; readonly secret: Secret }
 
@@ -65,10 +68,10 @@ export const isOwnForm = (secret: Secret, token: string, formTokenGiven: string)
   return expected.length === actual.length && timingSafeEqual(expected, actual)
 }
 
-/** Create a session and return its token. It ends with the key, or after 12 hours. */
+/** Create a session and return its token. It ends with the key, with a change of the user, or after 12 hours. */
 export const signIn = async (
   { database, secret }: SessionDependencies,
-  subject: TokenSubject,
+  subject: TokenSubject & { readonly userGeneration: number | null },
   at: number,
 ): Promise<string> => {
   const token = newToken()
@@ -77,7 +80,10 @@ export const signIn = async (
   return token
 }
 
-/** Return the session of a token; null if it has expired, the key is revoked or the account is disabled. */
+/**
+ * Return the session of a token; null if it has expired, the key is revoked, the user was changed or removed, or the
+ * account is disabled.
+ */
 export const sessionOf = async (
   { database, secret }: SessionDependencies,
   token: string,
@@ -85,9 +91,27 @@ export const sessionOf = async (
 ): Promise<ConsoleSession | null> => {
   const session = await findConsoleSession(database.operator, sessionHash(secret, token), at)
   if (session === null) return null
-  const { accountId, liveMode, keyId } = session
+  const { accountId, liveMode, keyId, userAddress, isUserLive } = session
   const state = await readKeyState(database.operator, session)
-  return state === null || state.isDisabled ? null : { accountId, liveMode, keyId, scope: state.scope }
+  if (state === null || state.isDisabled) return null
+  const user = userAddress === null ? null : { id: keyId, address: userAddress, liveMode: isUserLive }
+  return { accountId, liveMode, keyId, scope: state.scope, user }
+}
+
+/** Move the session of a user to the other mode. Returns its new token; null if the session has ended. */
+export const switchMode = async (
+  { database, secret }: SessionDependencies,
+  token: string,
+  at: number,
+): Promise<string | null> => {
+  const session = await findConsoleSession(database.operator, sessionHash(secret, token), at)
+  if (session === null || !session.isUserLive) return null
+  const { accountId, keyId, userGeneration, expiresAt } = session
+  const next = newToken()
+  const moved = { accountId, keyId, userGeneration, liveMode: !session.liveMode, createdAt: at, expiresAt }
+  await createConsoleSession(database.operator, sessionHash(secret, next), moved)
+  await deleteConsoleSession(database.operator, sessionHash(secret, token))
+  return next
 }
 
 /** Delete the session of a token. */

@@ -1,37 +1,75 @@
+import { trimEnd } from '../../domain/trim-end.ts'
 import type { BearerTokens } from '../../platform/access/bearer-token.ts'
-import { html } from '../ui-kit/html.ts'
+import type { PeerOf } from '../../platform/http/peer.ts'
+import { type Html, html } from '../ui-kit/html.ts'
 import { type Fault, type FetchApi, logIn } from './api.ts'
+import type { ConsoleDependencies } from './console-pages.ts'
 import { isSecure, readOwnForm } from './forms.ts'
 import { form, type PageView, pageAnswer, redirect } from './page-frame.ts'
-import { errorNotice, field, foreignFormPage } from './page-parts.ts'
-import { cookieFor, formToken, newToken, type SessionDependencies, sessionSeconds, signIn, tokenOf } from './session.ts'
+import { errorNotice, field, foreignFormPage, problemPage } from './page-parts.ts'
+import { answerLinkForm, endedLink, linkView, openLink } from './people/link-page.ts'
+import { signInWithPassword, type UserSignInDependencies } from './people/sign-in-user.ts'
+import { cookieFor, formToken, newToken, sessionSeconds, signIn, signOut, tokenOf } from './session.ts'
 
 export const signInPath = '/console/sign-in'
+/** Path of the form with a password. */
+export const passwordPath = '/console/sign-in/password'
 
-type SignInDraft = { readonly account: string; readonly next: string; readonly fault: Fault | null }
+type SignInDraft = {
+  readonly next: string
+  readonly account?: string
+  readonly address?: string
+  readonly keyFault?: Fault
+  readonly userFault?: Fault
+}
 
 /** Return the page after the sign-in. Addresses outside the console become the overview. */
 const safeNext = (next: string | null): string =>
   next !== null && /^\/console(?:\/[\w/-]*)?$/.test(next) ? next : '/console'
 
-const signInView = (csrf: string, { account, next, fault }: SignInDraft, status = 200): PageView => ({
-  title: 'Sign in',
-  status,
-  body: html`<h1>Sign in</h1>
-<p class="lead">Use your account ID and an API key. The key determines the mode (live or test) and your permissions.</p>
-${fault === null ? null : errorNotice(fault)}
+const keyForm = (csrf: string, { account = '', next, keyFault }: SignInDraft): Html =>
+  html`<section aria-labelledby="with-key"><h2 id="with-key">Sign in with a key</h2>
+<p class="hint">The key determines the mode (live or test) and your permissions.</p>
+${keyFault === undefined ? null : errorNotice(keyFault)}
 ${form(
   csrf,
   signInPath,
   html`<input type="hidden" name="next" value="${next}">
 ${field('account', 'Account ID', { value: account, required: true, hint: 'acc_ and 24 characters' })}
 ${field('key', 'API key', { type: 'password', required: true, hint: 'sk_live_… or sk_test_…' })}
-<button type="submit">Sign in</button>`,
-)}`,
+<button type="submit">Sign in with key</button>`,
+)}</section>`
+
+const passwordForm = (csrf: string, { account = '', address = '', next, userFault }: SignInDraft): Html =>
+  html`${userFault === undefined ? null : errorNotice(userFault)}
+${form(
+  csrf,
+  passwordPath,
+  html`<input type="hidden" name="next" value="${next}">
+${field('address', 'E-mail address', { type: 'email', value: address, required: true })}
+${field('password', 'Password', { type: 'password', required: true })}
+${field('user_account', 'Account (optional)', { value: account, hint: 'Only if your address belongs to several accounts' })}
+<button class="primary" type="submit">Sign in</button>`,
+)}`
+
+const signInView = (
+  { allowsKeys }: Pick<SignInDependencies, 'allowsKeys'>,
+  csrf: string,
+  draft: SignInDraft,
+  status = 200,
+): PageView => ({
+  title: 'Sign in',
+  status,
+  body: html`<h1>Sign in</h1>
+${passwordForm(csrf, draft)}
+${allowsKeys ? keyForm(csrf, draft) : null}`,
 })
 
-type SignInDependencies = SessionDependencies & {
+/** `allowsKeys`: visitors may sign in with an API key. */
+type SignInDependencies = UserSignInDependencies & {
   readonly fetch: FetchApi
+  readonly allowsKeys: boolean
+  readonly peerOf: PeerOf
   readonly bearerTokens: Pick<BearerTokens, 'verify'>
 }
 
@@ -48,10 +86,14 @@ const cookieOf = ({ token, isNew, isHttps }: Visitor) =>
   isNew ? { cookie: cookieFor('entry', token, { isHttps, maxAgeSeconds: null }) } : {}
 
 /** Show the form. A visitor without a token receives one, because a form needs a token against other sites. */
-const showSignIn = ({ secret }: SessionDependencies, visitor: Visitor, query: URLSearchParams): Response => {
-  const csrf = formToken(secret, visitor.token)
-  const signInDraft = { account: '', next: safeNext(query.get('next')), fault: null }
-  return pageAnswer(signInView(csrf, signInDraft), signInPath, { session: null, csrf, ...cookieOf(visitor) })
+const showSignIn = (dependencies: SignInDependencies, visitor: Visitor, query: URLSearchParams): Response => {
+  const csrf = formToken(dependencies.secret, visitor.token)
+  const signInDraft = { next: safeNext(query.get('next')) }
+  return pageAnswer(signInView(dependencies, csrf, signInDraft), signInPath, {
+    session: null,
+    csrf,
+    ...cookieOf(visitor),
+  })
 }
 
 const statusOfRefusal = (status: number): number => (status === 429 || status === 503 ? status : 401)
@@ -70,7 +112,10 @@ const signInVisitor = async (
   ]
   const csrf = formToken(dependencies.secret, visitor.token)
   const showAgain = (fault: Fault, status: number) =>
-    pageAnswer(signInView(csrf, { account, next, fault }, status), signInPath, { session: null, csrf })
+    pageAnswer(signInView(dependencies, csrf, { account, next, keyFault: fault }, status), signInPath, {
+      session: null,
+      csrf,
+    })
   const badCredentials: Fault = {
     code: 'bad_credentials',
     message: 'The account ID or the API key is wrong.',
@@ -85,31 +130,92 @@ const signInVisitor = async (
   const claims = await dependencies.bearerTokens.verify(loginResult.value.bearer_token, at)
   if (!claims.ok) return showAgain(badCredentials, 401)
   const { accountId, liveMode, keyId } = claims.value
-  const token = await signIn(dependencies, { accountId, liveMode, keyId }, at)
-  return redirect(next, {
-    cookie: cookieFor('session', token, { isHttps: visitor.isHttps, maxAgeSeconds: sessionSeconds }),
-  })
+  const token = await signIn(dependencies, { accountId, liveMode, keyId, userGeneration: null }, at)
+  return redirect(next, { cookie: sessionCookie(token, visitor) })
 }
+
+/** Create a session with the address and password of the form, or show the form with the error. */
+const signInUser = async (
+  dependencies: SignInDependencies,
+  visitor: Visitor,
+  sent: URLSearchParams,
+  at: number,
+): Promise<Response> => {
+  const [address = '', password = '', account = ''] = ['address', 'password', 'user_account'].map(
+    name => sent.get(name) ?? '',
+  )
+  const next = safeNext(sent.get('next'))
+  const peer = dependencies.peerOf(visitor.environment, visitor.headers)
+  const result = await signInWithPassword(dependencies, { address, password, account }, peer, at)
+  if (result.ok) return redirect(next, { cookie: sessionCookie(result.token, visitor) })
+  const csrf = formToken(dependencies.secret, visitor.token)
+  const view = signInView(dependencies, csrf, { address, account, next, userFault: result.fault }, result.status)
+  return pageAnswer(view, signInPath, { session: null, csrf })
+}
+
+const sessionCookie = (token: string, { isHttps }: Pick<Visitor, 'isHttps'>): string =>
+  cookieFor('session', token, { isHttps, maxAgeSeconds: sessionSeconds })
+
+/** A request without a session, from the HTTP adapter. */
+export type VisitorRequest = { readonly request: Request; readonly environment: unknown; readonly url: URL }
+
+const visitorOf = ({ request, environment, url }: VisitorRequest): Visitor => {
+  const token = tokenOf(request, 'entry')
+  const isHttps = isSecure(request, url)
+  return { token: token ?? newToken(), isNew: token === null, isHttps, headers: request.headers, environment }
+}
+
+/** Read a form of the visitor. End the session that the browser had before, so that each sign-in has a new token. */
+const readVisitorForm = async (
+  dependencies: SignInDependencies,
+  { request }: VisitorRequest,
+  visitor: Visitor,
+): Promise<URLSearchParams | null> => {
+  const sent = visitor.isNew ? null : await readOwnForm(request, dependencies.secret, visitor.token)
+  const former = sent === null ? null : tokenOf(request, 'session')
+  if (former !== null) await signOut(dependencies, former)
+  return sent
+}
+
+const foreignForm = (visitor: Visitor): Response =>
+  pageAnswer(foreignFormPage, signInPath, { session: null, csrf: '', ...cookieOf(visitor) })
 
 /** Answer a request of the sign-in page. */
 export const answerSignIn = async (
   dependencies: SignInDependencies,
-  { request, environment }: { readonly request: Request; readonly environment: unknown },
-  url: URL,
+  visit: VisitorRequest,
   at: number,
 ): Promise<Response> => {
-  const token = tokenOf(request, 'entry')
-  const { headers } = request
-  const visitor = {
-    token: token ?? newToken(),
-    isNew: token === null,
-    isHttps: isSecure(request, url),
-    headers,
-    environment,
+  const visitor = visitorOf(visit)
+  if (visit.request.method !== 'POST') return showSignIn(dependencies, visitor, visit.url.searchParams)
+  const sent = await readVisitorForm(dependencies, visit, visitor)
+  if (sent === null) return foreignForm(visitor)
+  if (trimEnd(visit.url.pathname, '/') === passwordPath) return signInUser(dependencies, visitor, sent, at)
+  return dependencies.allowsKeys
+    ? signInVisitor(dependencies, visitor, sent, at)
+    : pageAnswer(keysNotAllowed, signInPath, { session: null, csrf: '' })
+}
+
+const keysNotAllowed = problemPage('Sign in', 'The operator does not allow API keys here. Sign in as a user.', 403)
+
+/** Answer a request of the page of an invitation or reset. */
+export const answerLink = async (
+  dependencies: ConsoleDependencies,
+  visit: VisitorRequest,
+  at: number,
+): Promise<Response> => {
+  const visitor = visitorOf(visit)
+  const csrf = formToken(dependencies.secret, visitor.token)
+  const audience = { session: null, csrf, ...cookieOf(visitor) }
+  if (visit.request.method !== 'POST') {
+    const token = visit.url.searchParams.get('token') ?? ''
+    const link = await openLink(dependencies, token, at)
+    return pageAnswer(link === null ? endedLink : linkView(link, { csrf, token }), signInPath, audience)
   }
-  if (request.method !== 'POST') return showSignIn(dependencies, visitor, url.searchParams)
-  const postedForm = token === null ? null : await readOwnForm(request, dependencies.secret, token)
-  return postedForm === null
-    ? pageAnswer(foreignFormPage, signInPath, { session: null, csrf: '', ...cookieOf(visitor) })
-    : signInVisitor(dependencies, visitor, postedForm, at)
+  const sent = await readVisitorForm(dependencies, visit, visitor)
+  if (sent === null) return foreignForm(visitor)
+  const answer = await answerLinkForm(dependencies, sent, csrf, at)
+  if ('title' in answer) return pageAnswer(answer, signInPath, audience)
+  if (answer.ok) return redirect('/console', { cookie: sessionCookie(answer.token, visitor) })
+  return pageAnswer(problemPage('Sign in', answer.fault.message, answer.status), signInPath, audience)
 }

@@ -91,7 +91,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     await tab.goto(address('/console'))
     await tab.getByLabel('Account ID').fill(system.sandbox.account_id)
     await tab.getByLabel('API key').fill(key)
-    await tab.getByRole('button', { name: 'Sign in' }).click()
+    await tab.getByRole('button', { name: 'Sign in with key' }).click()
     await tab.waitForURL('**/console')
     return { context, tab, complaints }
   }

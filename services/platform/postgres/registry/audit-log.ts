@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import sql from 'sql-template-tag'
 import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { writeJson } from '../../write-json.ts'
-import { toTimestamp } from '../column.ts'
+import { toTimestamp, toTimestampOrNull } from '../column.ts'
 import { type Query, readRows } from '../database.ts'
 import { matching, ownedBy } from '../page.ts'
 import type { Tenant, TenantTransaction } from '../transaction.ts'
@@ -37,6 +37,40 @@ export const readAudit = (
   readRows(query)(sql`
     select actor, action, object_id as "objectId", detail, time_created as at
     from audit_log where ${ownedBy(tenant)} and ${matching('object_id', objectId)} order by place desc limit ${limit}`)
+
+/** Filter of audit entries; null: all. `action` may end with a star: `user.*`. Instants in ms, `to` exclusive. */
+export type AuditFilter = {
+  readonly actor: string | null
+  readonly action: string | null
+  readonly objectId: string | null
+  readonly from: number | null
+  readonly to: number | null
+}
+
+/** Audit entry with its number in the chain. `actorAddress` is the address of a user; null for keys and erased users. */
+export type ListedAuditEntry = AuditEntry & { readonly entryNumber: number; readonly actorAddress: string | null }
+
+/** List audit entries, newest first: up to `limit` entries before the entry `before`, or the newest. */
+export const listAudit = (
+  { query, ...tenant }: TenantTransaction,
+  { actor, action, objectId, from, to }: AuditFilter,
+  before: number | null,
+  limit: number,
+): Promise<readonly ListedAuditEntry[]> => {
+  const group = action?.endsWith('*') === true ? action.slice(0, -1) : null
+  return readRows(query)(sql`
+    select place as "entryNumber", actor, action, object_id as "objectId", detail, time_created as at,
+      (select address from users u where u.account_id = a.account_id and u.id = a.actor limit 1) as "actorAddress"
+    from audit_log a
+    where ${ownedBy(tenant)} and place < ${before ?? Number.MAX_SAFE_INTEGER}
+      and (${actor}::text is null or actor = ${actor})
+      and (${group}::text is null or starts_with(action, ${group}))
+      and (${action}::text is null or ${group}::text is not null or action = ${action})
+      and (${objectId}::text is null or object_id = ${objectId})
+      and (${toTimestampOrNull(from)}::timestamptz is null or time_created >= ${toTimestampOrNull(from)})
+      and (${toTimestampOrNull(to)}::timestamptz is null or time_created < ${toTimestampOrNull(to)})
+    order by place desc limit ${limit}`)
+}
 
 /** End of a chain of audit entries: their number, and the hash of the last one. */
 export type AuditHead = Tenant & { readonly entries: number; readonly hash: string }

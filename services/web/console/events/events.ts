@@ -83,7 +83,8 @@ const tail = async ({ api, query }: ConsoleRequest) => {
 const maxEndpoints = 20
 
 /** Find the deliveries of an event to the endpoints of the account. */
-const deliveriesOf = async ({ api, csrf }: ConsoleRequest, eventId: string): Promise<Content> => {
+const deliveriesOf = async (request: ConsoleRequest, eventId: string): Promise<Content> => {
+  const { api } = request
   const endpoints = await api<ListOf<WebhookEndpointWire>>('GET', `/webhooks?limit=${maxEndpoints}`)
   if (!endpoints.ok) return errorNotice(endpoints.fault)
   const found = await Promise.all(
@@ -99,7 +100,7 @@ const deliveriesOf = async ({ api, csrf }: ConsoleRequest, eventId: string): Pro
         html`<p>To <a href="/console/webhooks/${one.endpoint_id}">${one.url}</a>:</p>${table(
           `Delivery to ${one.url}`,
           deliveryColumns,
-          [deliveryRow(csrf, one)],
+          [deliveryRow(request, one)],
           '',
         )}`,
     )}${found.flat().length === 0 ? html`<p class="empty">No endpoint received this event. Check the event types of your endpoints.</p>` : null}`

@@ -1,8 +1,19 @@
-import type { WebhookAttemptWire, WebhookDeliveryWire } from '../../../contract/events/webhook-delivery.ts'
+import {
+  type WebhookAttemptWire,
+  type WebhookDeliveryWire,
+  webhookDeliveryResend,
+} from '../../../contract/events/webhook-delivery.ts'
 import { numberText } from '../../../contract/json/exact-number.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from '../console-request.ts'
+import {
+  type ConsoleRequest,
+  type ConsoleRoute,
+  getRoute,
+  mayDo,
+  type PageResult,
+  postRoute,
+} from '../console-request.ts'
 import { form, type PageView } from '../page-frame.ts'
 import { errorNotice, facts, instant, listQuery, pageLinks, type Row, row, showResult, table } from '../page-parts.ts'
 
@@ -21,13 +32,16 @@ const statusTag = ({ status, attempts }: WebhookDeliveryWire): Html => {
 const pathOf = (endpointId: string, deliveryId: string): string =>
   `/console/webhooks/${endpointId}/deliveries/${deliveryId}`
 
-const resendButton = (csrf: string, path: string): Html =>
+const resendButton = (request: ConsoleRequest, path: string): Html | null =>
+  mayDo(request, webhookDeliveryResend) ? resendForm(request, path) : null
+
+const resendForm = ({ csrf }: ConsoleRequest, path: string): Html =>
   form(csrf, `${path}/resend`, html`<button class="quiet" type="submit">Resend</button>`, 'inline')
 
 export const deliveryColumns = ['Created', 'Event', 'Status', 'Attempts', 'Next attempt', '']
 
 /** Create the table row of a delivery. */
-export const deliveryRow = (csrf: string, one: WebhookDeliveryWire): Row => {
+export const deliveryRow = (request: ConsoleRequest, one: WebhookDeliveryWire): Row => {
   const path = pathOf(one.endpoint_id, one.id)
   return row(
     html`<a href="${path}">${instant(one.time_created)}</a>`,
@@ -35,7 +49,7 @@ export const deliveryRow = (csrf: string, one: WebhookDeliveryWire): Row => {
     statusTag(one),
     numberText(one.attempts),
     one.next_attempt === null ? '' : instant(one.next_attempt),
-    resendButton(csrf, path),
+    resendButton(request, path),
   )
 }
 
@@ -90,7 +104,7 @@ const deliveryFacts = (one: WebhookDeliveryWire): Html =>
   )
 
 const showDelivery = async (request: ConsoleRequest, fault: Content = null): Promise<PageView> => {
-  const { api, ids, query, csrf } = request
+  const { api, ids, query } = request
   const [endpointId = '', id = ''] = ids
   const [path, address] = [pathOf(endpointId, id), `/webhooks/${endpointId}/deliveries/${id}`]
   const [deliveryResult, attempts] = await Promise.all([
@@ -110,7 +124,7 @@ const showDelivery = async (request: ConsoleRequest, fault: Content = null): Pro
 <p class="lead"><code>${id}</code> to <a href="/console/webhooks/${endpointId}">this endpoint</a>.
 Attempts are retained for 30 days.</p>
 ${deliveryFacts(deliveryResult.value)}
-<div class="actions">${resendButton(csrf, path)}<a href="${path}">Refresh</a></div>
+<div class="actions">${resendButton(request, path)}<a href="${path}">Refresh</a></div>
 ${showResult(attempts, ({ data }) => table('Attempts', attemptColumns, data.map(attemptRow), noAttempts))}
 ${attempts.ok ? pageLinks(path, query, [], attempts.value) : null}`,
   }

@@ -1,8 +1,21 @@
-import type { WebhookDeliveryWire } from '../../../contract/events/webhook-delivery.ts'
-import type { WebhookEndpointWire } from '../../../contract/events/webhook-endpoint.ts'
+import { type WebhookDeliveryWire, webhookTest } from '../../../contract/events/webhook-delivery.ts'
+import {
+  type WebhookEndpointWire,
+  webhookDelete,
+  webhookSecretRotate,
+  webhookUpdate,
+} from '../../../contract/events/webhook-endpoint.ts'
+import { webhookResendCreate } from '../../../contract/events/webhook-resend.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ApiResult, Fault, ListOf } from '../api.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from '../console-request.ts'
+import {
+  type ConsoleRequest,
+  type ConsoleRoute,
+  getRoute,
+  mayDo,
+  type PageResult,
+  postRoute,
+} from '../console-request.ts'
 import { confirmationFault, confirmPage } from '../kit/confirm.ts'
 import { form, type PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field, instant, listQuery, pageLinks, showResult, table } from '../page-parts.ts'
@@ -42,10 +55,15 @@ const actionButton = ({ csrf }: ConsoleRequest, path: string, name: string): Htm
 const actionButtons = (request: ConsoleRequest, { id, status }: WebhookEndpointWire): Html => {
   const at = `/console/webhooks/${id}`
   const isEnabled = status === 'ENABLED'
-  return html`<div class="actions">${isEnabled ? actionButton(request, `${at}/test`, 'Send test event') : null}
-${actionButton(request, `${at}/rotate`, 'Rotate secret')}
-${isEnabled ? actionButton(request, `${at}/disable`, 'Disable') : actionButton(request, `${at}/enable`, 'Enable')}
-<a class="button danger" href="${at}/delete">Delete</a></div>`
+  const statusButton = isEnabled
+    ? actionButton(request, `${at}/disable`, 'Disable')
+    : actionButton(request, `${at}/enable`, 'Enable')
+  return html`<div class="actions">${
+    isEnabled && mayDo(request, webhookTest) ? actionButton(request, `${at}/test`, 'Send test event') : null
+  }
+${mayDo(request, webhookSecretRotate) ? actionButton(request, `${at}/rotate`, 'Rotate secret') : null}
+${mayDo(request, webhookUpdate) ? statusButton : null}
+${mayDo(request, webhookDelete) ? html`<a class="button danger" href="${at}/delete">Delete</a>` : null}</div>`
 }
 
 const editForm = (
@@ -106,12 +124,23 @@ ${showResult(list, ({ data }) =>
   table(
     'Deliveries',
     deliveryColumns,
-    data.map(one => deliveryRow(request.csrf, one)),
+    data.map(one => deliveryRow(request, one)),
     'No deliveries yet. Send a test event.',
   ),
 )}
 ${list.ok ? pageLinks(path, request.query, ['status'], list.value) : null}`
 }
+
+const changeSections = (request: ConsoleRequest, endpoint: WebhookEndpointWire, fault: Fault | null): Content => [
+  mayDo(request, webhookResendCreate)
+    ? html`<section aria-labelledby="range"><h2 id="range">Resend events</h2>
+${resendForm(request.csrf, endpoint)}</section>`
+    : null,
+  mayDo(request, webhookUpdate)
+    ? html`<section aria-labelledby="edit"><h2 id="edit">Edit endpoint</h2>
+${editForm(request.csrf, endpoint, fault, request.form)}</section>`
+    : null,
+]
 
 type ViewOptions = { readonly notice?: Content; readonly fault?: Fault | null; readonly status?: number }
 
@@ -145,10 +174,7 @@ ${facts(
 ${actionButtons(request, endpoint)}
 <section aria-labelledby="deliveries"><h2 id="deliveries">Deliveries</h2>
 ${deliveriesSection(request, endpoint, deliveries)}</section>
-<section aria-labelledby="range"><h2 id="range">Resend events</h2>
-${resendForm(request.csrf, endpoint)}</section>
-<section aria-labelledby="edit"><h2 id="edit">Edit endpoint</h2>
-${editForm(request.csrf, endpoint, fault, request.form)}</section>`,
+${changeSections(request, endpoint, fault)}`,
   }
 }
 
@@ -189,6 +215,7 @@ const rotateSecret = async (request: ConsoleRequest): Promise<PageResult> => {
 
 /** Ask for the host of the endpoint before its deletion. */
 const confirmDeletion = async (request: ConsoleRequest): Promise<PageResult> => {
+  if (!mayDo(request, webhookDelete)) return endpointView(request)
   const found = await request.api<WebhookEndpointWire>('GET', apiPath(request))
   if (!found.ok) return endpointView(request)
   const { host } = new URL(found.value.url)

@@ -1,7 +1,7 @@
-import type { WebhookEndpointWire } from '../../../contract/events/webhook-endpoint.ts'
+import { type WebhookEndpointWire, webhookCreate } from '../../../contract/events/webhook-endpoint.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { Fault, ListOf } from '../api.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute, postRoute } from '../console-request.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo, postRoute } from '../console-request.ts'
 import { form, type PageView } from '../page-frame.ts'
 import { errorNotice, field, instant, listQuery, pageLinks, type Row, row, showResult, table } from '../page-parts.ts'
 import { deliveryRoutes } from './webhook-deliveries.ts'
@@ -63,7 +63,11 @@ ${showResult(endpoints, ({ data }) =>
   ),
 )}
 ${endpoints.ok ? pageLinks('/console/webhooks', query, [], endpoints.value) : null}
-<section aria-labelledby="new"><h2 id="new">Add endpoint</h2>${createForm(request, draft)}</section>`,
+${
+  mayDo(request, webhookCreate)
+    ? html`<section aria-labelledby="new"><h2 id="new">Add endpoint</h2>${createForm(request, draft)}</section>`
+    : null
+}`,
   }
 }
 

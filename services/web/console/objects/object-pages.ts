@@ -1,7 +1,14 @@
 import type { DryRunWire as DryRun } from '../../../contract/dry-run.ts'
 import { type Content, html } from '../../ui-kit/html.ts'
 import type { Fault, ListOf } from '../api.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from '../console-request.ts'
+import {
+  type ConsoleRequest,
+  type ConsoleRoute,
+  getRoute,
+  mayDo,
+  type PageResult,
+  postRoute,
+} from '../console-request.ts'
 import { wholeNumber } from '../kit/amount.ts'
 import { curlBlock } from '../kit/api-requests.ts'
 import { confirmationFault, confirmPage } from '../kit/confirm.ts'
@@ -16,7 +23,7 @@ type AnyObject = { readonly id: string }
 const consolePath = ({ path }: { readonly path: string }, id = ''): string =>
   `/console${path}${id === '' ? '' : `/${id}`}`
 
-const mayChange = ({ session }: ConsoleRequest): boolean => session.scope === 'all'
+const mayChange = (request: ConsoleRequest): boolean => mayDo(request, { access: 'all' })
 
 const problem = (title: string, status: number, fault: Fault): PageView => ({
   title,

@@ -1,0 +1,106 @@
+import { parseInstant, writeInstant } from '../../../domain/instant.ts'
+import type { Database } from '../../../platform/postgres/database.ts'
+import { type AuditFilter, type ListedAuditEntry, listAudit } from '../../../platform/postgres/registry/audit-log.ts'
+import { withTenant } from '../../../platform/postgres/transaction.ts'
+import { type Html, html } from '../../ui-kit/html.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo } from '../console-request.ts'
+import { dataTable, withParameters } from '../kit/data-table.ts'
+import type { PageView } from '../page-frame.ts'
+import { field, instant, problemPage } from '../page-parts.ts'
+
+const path = '/console/audit-log'
+const pageSize = 50
+/** Max entries of a CSV file. */
+const maxCsvEntries = 5_000
+
+const notAllowed = problemPage('Audit log', 'Your role does not include the audit log. Ask an owner for it.', 403)
+
+/** Instant of a day or of a date with time; null if the text is empty or invalid. */
+const readTime = (text: string | null): number | null =>
+  (text === null || text === ''
+    ? undefined
+    : parseInstant(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text)) ?? null
+
+const textOf = (query: URLSearchParams, name: string): string | null => {
+  const text = query.get(name)?.trim() ?? ''
+  return text === '' ? null : text
+}
+
+const filterOf = (query: URLSearchParams): AuditFilter => ({
+  actor: textOf(query, 'actor'),
+  action: textOf(query, 'action'),
+  objectId: textOf(query, 'object'),
+  from: readTime(query.get('from')),
+  to: readTime(query.get('to')),
+})
+
+const beforeOf = (query: URLSearchParams): number | null => {
+  const before = query.get('before') ?? ''
+  return /^\d{1,15}$/.test(before) ? Number(before) : null
+}
+
+const filterForm = (query: URLSearchParams): Html =>
+  html`<form class="filter" method="get" action="${path}">
+${field('actor', 'User or key', { value: query.get('actor') ?? '', hint: 'usr_…, key_…, operator' })}
+${field('action', 'Action', { value: query.get('action') ?? '', hint: 'user.create or user.*' })}
+${field('object', 'Object', { value: query.get('object') ?? '' })}
+${field('from', 'From (UTC)', { type: 'date', value: query.get('from') ?? '' })}
+${field('to', 'Until (UTC, not included)', { type: 'date', value: query.get('to') ?? '' })}
+<button class="quiet" type="submit">Filter</button></form>`
+
+const detailOf = ({ detail }: ListedAuditEntry): string => JSON.stringify(detail)
+
+const actorOf = (request: ConsoleRequest, { actor, actorAddress }: ListedAuditEntry): Html =>
+  html`<a href="${withParameters(request, { actor, before: null })}">${actorAddress ?? actor}</a>`
+
+const showAuditLog = async (
+  { database }: { readonly database: Database },
+  request: ConsoleRequest,
+): Promise<PageView> => {
+  const { session, query } = request
+  if (!mayDo(request, { access: 'all' })) return notAllowed
+  const limit = query.has('csv') ? maxCsvEntries : pageSize
+  const found = await withTenant(database, session, transaction =>
+    listAudit(transaction, filterOf(query), beforeOf(query), limit + 1),
+  )
+  const items = found.slice(0, limit)
+  const last = items.at(-1)
+  const entries = dataTable(request, {
+    ...{ id: 'audit-log', label: 'Audit log', items, isSortable: false },
+    columns: [
+      { key: 'entry', name: 'Entry', isNumber: true, text: ({ entryNumber }) => String(entryNumber) },
+      { key: 'time', name: 'Time', text: ({ at }) => writeInstant(at), show: ({ at }) => instant(writeInstant(at)) },
+      { key: 'actor', name: 'User or key', text: ({ actor }) => actor, show: entry => actorOf(request, entry) },
+      { key: 'action', name: 'Action', text: ({ action }) => action },
+      { key: 'object', name: 'Object', text: ({ objectId }) => objectId ?? '' },
+      {
+        key: 'detail',
+        name: 'Details',
+        text: detailOf,
+        show: entry => html`<details><summary>Show</summary><code>${detailOf(entry)}</code></details>`,
+      },
+    ],
+    empty: html`<p>No entries match. Changes of keys, people, endpoints, tariffs and settings appear here.</p>`,
+  })
+  return {
+    title: 'Audit log',
+    tables: [entries],
+    body: html`<h1>Audit log</h1>
+<p class="lead">Changes of this account in ${session.liveMode ? 'live' : 'test'} mode, newest first, with the user or key that made them.</p>
+${filterForm(query)}
+${entries.markup}
+${
+  found.length > limit && last !== undefined
+    ? html`<nav class="pager" aria-label="Pages"><a rel="next" href="${withParameters(request, { before: String(last.entryNumber) })}">Older</a></nav>`
+    : null
+}`,
+  }
+}
+
+/**
+ * Page of the audit log. Roles that may change objects open it. A CSV file has up to 5,000 entries.
+ * Source: docs/rules/users.md #audit-log.
+ */
+export const auditLogRoutes = (dependencies: { readonly database: Database }): readonly ConsoleRoute[] => [
+  getRoute(path, request => showAuditLog(dependencies, request)),
+]

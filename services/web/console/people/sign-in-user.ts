@@ -1,0 +1,87 @@
+import { normalizeAddress } from '../../../domain/user/user.ts'
+import type { PasswordHasher } from '../../../platform/access/password-hash.ts'
+import type { SignInThrottle } from '../../../platform/http/throttle/sign-in-throttle.ts'
+import type { Database } from '../../../platform/postgres/database.ts'
+import { readKeyState } from '../../../platform/postgres/registry/api-keys.ts'
+import { appendAudit } from '../../../platform/postgres/registry/audit-log.ts'
+import { withTenant } from '../../../platform/postgres/transaction.ts'
+import { findUserByAddress, type SignInUser } from '../../../platform/postgres/users/user-sign-in.ts'
+import type { Fault } from '../api.ts'
+import { type SessionDependencies, signIn } from '../session.ts'
+
+export type UserSignInDependencies = SessionDependencies & {
+  readonly database: Database
+  readonly passwords: PasswordHasher
+  readonly throttle: SignInThrottle
+}
+
+/** Token of a new session, or the reason of the refusal with its status. */
+export type SignInResult =
+  | { readonly ok: true; readonly token: string }
+  | { readonly ok: false; readonly status: number; readonly fault: Fault }
+
+const refuse = (status: number, code: string, message: string): SignInResult => ({
+  ok: false,
+  status,
+  fault: { code, message, field: null },
+})
+
+/** One text for all reasons, so that a visitor cannot learn which users exist. */
+const wrongPassword = refuse(
+  401,
+  'bad_credentials',
+  'The address or the password is wrong. If your address belongs to several accounts, fill in the account ID.',
+)
+const tooMany = refuse(429, 'rate_limited', 'Too many sign-ins failed. Wait a minute, then try again.')
+const disabled = refuse(403, 'account_disabled', 'This account is disabled: ask the operator to enable it.')
+
+/**
+ * Create a session of a user whose identity is proven, in the mode of the user. The audit log names the method.
+ * Refuses a disabled account.
+ */
+export const startUserSession = async (
+  dependencies: UserSignInDependencies,
+  user: SignInUser,
+  method: 'password' | 'provider' | 'link',
+  at: number,
+): Promise<SignInResult> => {
+  const { accountId, liveMode, id, sessionGeneration } = user
+  const subject = { accountId, liveMode, keyId: id }
+  const state = await readKeyState(dependencies.database.operator, subject)
+  if (state === null) return wrongPassword
+  if (state.isDisabled) return disabled
+  await withTenant(dependencies.database, user, transaction =>
+    appendAudit(transaction.query, transaction, {
+      ...{ actor: id, action: 'user.sign_in', objectId: id, detail: { method }, at },
+    }),
+  )
+  return { ok: true, token: await signIn(dependencies, { ...subject, userGeneration: sessionGeneration }, at) }
+}
+
+/** Password of a sign-in form. `account` is empty if the visitor left it out. */
+type SentPassword = { readonly address: string; readonly password: string; readonly account: string }
+
+/**
+ * Sign in with a password. An unknown address costs the same work as a wrong password.
+ * Refuses with one text for all reasons, and with 429 after too many failures.
+ * Source: docs/rules/users.md #sign-in.
+ */
+export const signInWithPassword = async (
+  dependencies: UserSignInDependencies,
+  sent: SentPassword,
+  peer: string,
+  at: number,
+): Promise<SignInResult> => {
+  const address = normalizeAddress(sent.address)
+  const attempt = await dependencies.throttle.begin(peer, address ?? '')
+  if (attempt === null) return tooMany
+  const account = sent.account.trim()
+  const user =
+    address === null
+      ? null
+      : await findUserByAddress(dependencies.database.operator, address, account === '' ? null : account)
+  const isRight = await dependencies.passwords.verify(sent.password, user?.passwordHash ?? null)
+  if (!isRight || user === null) return wrongPassword
+  await attempt.succeed()
+  return startUserSession(dependencies, user, 'password', at)
+}
