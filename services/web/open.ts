@@ -1,12 +1,23 @@
+import { readFileSync } from 'node:fs'
 import { connectPathsOf } from '../contract/connect/connect-url.ts'
 import { bearerTokens } from '../platform/access/bearer-token.ts'
+import { type OpenIdSettings, openIdProvider } from '../platform/access/openid-provider.ts'
 import { passwordHasher } from '../platform/access/password-hash.ts'
 import { currentInstant } from '../platform/clock.ts'
+import type { OpenIdConfig } from '../platform/config/openid-config.ts'
 import { peerFinder } from '../platform/http/peer.ts'
 import { signInThrottle } from '../platform/http/throttle/sign-in-throttle.ts'
 import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { connectPages, logoUrls } from './connect/connect-page.ts'
 import { createConsole } from './console/console-pages.ts'
+
+/** Read the settings of the OpenID provider, with its secret from the variable or the file. */
+const readOpenIdSettings = ({ secretFile, clientSecret, ...settings }: OpenIdConfig): OpenIdSettings => ({
+  ...settings,
+  clientSecret: clientSecret ?? (secretFile === null ? '' : readFileSync(secretFile, 'utf8').trim()),
+})
+
+const elapsed = (): number => performance.now()
 
 /** Open the pages for browsers: Connect, and the console, which calls the API. */
 export const openWeb = ({ config, database, secrets: { secret }, logger }: SharedDependencies): RoleModule => {
@@ -28,6 +39,7 @@ export const openWeb = ({ config, database, secrets: { secret }, logger }: Share
         peerOf: peerFinder(config.trustedProxies),
         allowsKeys: config.allowsKeySignIn,
         publicUrl: config.publicUrl,
+        provider: config.openId === null ? null : openIdProvider(readOpenIdSettings(config.openId), elapsed),
       })
       for (const path of ['/console', '/console/*']) app.all(path, ({ req, env }) => consoleApp.fetch(req.raw, env))
     },

@@ -5,6 +5,7 @@ import { ConfigError } from '../failure.ts'
 import { saslMechanisms } from '../log/kafka/kafka-settings.ts'
 import { type DistributedSettings, distributedSettings, embeddedStores } from './distributed-settings.ts'
 import { type FeedConfig, feedVariables, readFeedConfig } from './feed-config.ts'
+import { type OpenIdConfig, openIdVariables, readOpenIdConfig } from './openid-config.ts'
 
 /** Roles of the service. A process runs all or some of them. */
 export const roles = ['ingest-gateway', 'cost-worker', 'query-service', 'webhook-worker'] as const
@@ -89,6 +90,7 @@ export const environment = z.object({
     .enum(['on', 'off'])
     .default('on')
     .describe('Sign-in to the console with an API key: on or off.'),
+  ...openIdVariables,
   WATTLEDGER_KAFKA_BROKERS: z
     .string()
     .regex(/^[^\s,]+:\d+(,[^\s,]+:\d+)*$/, 'must be host:port, separated by commas')
@@ -209,6 +211,8 @@ export type Config = DistributedSettings & {
   readonly publicUrl: string | null
   /** People may sign in to the console with an API key. */
   readonly allowsKeySignIn: boolean
+  /** OpenID provider for users of the console; null without one. */
+  readonly openId: OpenIdConfig | null
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
   readonly logPartitions: number
   readonly logRetentionMs: number
@@ -244,6 +248,7 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
   if (!read.success) throw new ConfigError(read.error.issues.map(describeIssue).join('\n'))
   const value = read.data
   const distributed = distributedSettings(value)
+  const publicUrl = value.WATTLEDGER_PUBLIC_URL === undefined ? null : new URL(value.WATTLEDGER_PUBLIC_URL).origin
   const postgresUrl = value.WATTLEDGER_POSTGRES_URL ?? null
   const isMetricsPortFree =
     !('WATTLEDGER_METRICS_PORT' in named) && embeddedStores({ ...distributed, postgresUrl }).length > 0
@@ -260,7 +265,8 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     formerSecrets: value.WATTLEDGER_FORMER_SECRETS,
     formerCredentialsKeys: value.WATTLEDGER_FORMER_CREDENTIALS_KEYS,
     connectPath: value.WATTLEDGER_CONNECT_PATH,
-    publicUrl: value.WATTLEDGER_PUBLIC_URL === undefined ? null : new URL(value.WATTLEDGER_PUBLIC_URL).origin,
+    publicUrl,
+    openId: readOpenIdConfig(value, publicUrl),
     allowsKeySignIn: value.WATTLEDGER_CONSOLE_KEY_SIGN_IN === 'on',
     ...distributed,
     logLevel: value.WATTLEDGER_LOG_LEVEL,

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type Context, Hono } from 'hono'
 import { trimEnd } from '../../domain/trim-end.ts'
 import type { BearerTokens, TokenSubject } from '../../platform/access/bearer-token.ts'
+import type { OpenIdProvider } from '../../platform/access/openid-provider.ts'
 import type { PasswordHasher } from '../../platform/access/password-hash.ts'
 import type { Secret } from '../../platform/access/secrets.ts'
 import { type FairShare, fairShare } from '../../platform/concurrency/fair-share.ts'
@@ -35,8 +36,9 @@ import { auditLogRoutes } from './people/audit-log.ts'
 import { linkPaths } from './people/link-page.ts'
 import { myAccountRoutes } from './people/my-account.ts'
 import { peopleRoutes } from './people/people.ts'
+import { openIdPaths } from './people/provider-sign-in.ts'
 import { cookieFor, formToken, sessionOf, signOut, tokenOf } from './session.ts'
-import { answerLink, answerSignIn, passwordPath, signInPath, type VisitorRequest } from './sign-in.ts'
+import { answerLink, answerProvider, answerSignIn, passwordPath, signInPath, type VisitorRequest } from './sign-in.ts'
 import { statementRoutes } from './statements/statement-pages.ts'
 
 export type ConsoleDependencies = {
@@ -47,6 +49,8 @@ export type ConsoleDependencies = {
   readonly peerOf: PeerOf
   /** Visitors may sign in with an API key. */
   readonly allowsKeys: boolean
+  /** OpenID provider for users; null without one. */
+  readonly provider: OpenIdProvider | null
   /** Origin of the console; null: the origin of the request. */
   readonly publicUrl: string | null
   readonly bearerTokens: BearerTokens
@@ -221,6 +225,9 @@ export const createConsole = (dependencies: ConsoleDependencies): Hono => {
   app.post(passwordPath, context => answerSignIn(dependencies, visitOf(context), dependencies.at()))
   for (const path of linkPaths)
     app.on(['GET', 'POST'], path, context => answerLink(dependencies, visitOf(context), dependencies.at()))
+  app.on(['GET', 'POST'], Object.values(openIdPaths), context =>
+    answerProvider(dependencies, visitOf(context), dependencies.at()),
+  )
   app.post(signOutPath, context =>
     withSession(dependencies, context, (_, token) => endSession(dependencies, context.req.raw, token)),
   )

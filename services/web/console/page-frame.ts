@@ -133,6 +133,19 @@ export const pageAnswer = (view: PageView, path: string, audience: PageAudience)
 export const redirect = (to: string, audience: Pick<PageAudience, 'cookie'> = {}): Response =>
   new Response(null, { status: 303, headers: { ...headers, Location: to, ...withCookie(audience) } })
 
+/**
+ * Continue at another page of the console by a page that loads it. After a redirect from another site, the browser
+ * would not send the session cookie.
+ */
+export const continueAnswer = (to: string, cookies: readonly string[]): Response => {
+  const body = html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Sign in</title><meta http-equiv="refresh" content="0; url=${to}"></head>
+<body><p><a href="${to}">Continue</a></p></body></html>`
+  const answer = htmlAnswer(body, 200, {})
+  for (const cookie of cookies) answer.headers.append('Set-Cookie', cookie)
+  return answer
+}
+
 const csvAnswer = ({ id, csv }: TableView): Response =>
   new Response(csv(), {
     headers: {

@@ -57,6 +57,28 @@ export const cookieFor = (
     ...(maxAgeSeconds === null ? [] : [`Max-Age=${maxAgeSeconds}`]),
   ].join('; ')
 
+const openIdName = 'wattledger_console_openid'
+
+/**
+ * Cookie of a sign-in at an OpenID provider. The redirect of the provider comes from another site, so the browser must
+ * send the cookie with links. The value is sealed.
+ */
+export const openIdCookie = {
+  read: (request: Request): string | null => {
+    for (const part of request.headers.get('cookie')?.split(';') ?? []) {
+      const [name, value = ''] = part.trim().split('=', 2)
+      if (name === openIdName && /^[A-Za-z0-9_-]{1,4000}$/.test(value)) return value
+    }
+    return null
+  },
+  write: (value: string, isHttps: boolean, maxAgeSeconds: number): string =>
+    [
+      `${openIdName}=${value}`,
+      ...['Path=/console/oidc', 'HttpOnly', 'SameSite=Lax', `Max-Age=${maxAgeSeconds}`],
+      ...(isHttps ? ['Secure'] : []),
+    ].join('; '),
+} as const
+
 const sessionHash = (secret: Secret, token: string): string => hashSecret(secret, `console session ${token}`)
 
 /** Return the token of a visitor's forms, which other sites cannot know. */

@@ -1,5 +1,6 @@
 import { trimEnd } from '../../domain/trim-end.ts'
 import type { BearerTokens } from '../../platform/access/bearer-token.ts'
+import type { OpenIdProvider } from '../../platform/access/openid-provider.ts'
 import type { PeerOf } from '../../platform/http/peer.ts'
 import { type Html, html } from '../ui-kit/html.ts'
 import { type Fault, type FetchApi, logIn } from './api.ts'
@@ -8,6 +9,14 @@ import { isSecure, readOwnForm } from './forms.ts'
 import { form, type PageView, pageAnswer, redirect } from './page-frame.ts'
 import { errorNotice, field, foreignFormPage, problemPage } from './page-parts.ts'
 import { answerLinkForm, endedLink, linkView, openLink } from './people/link-page.ts'
+import {
+  acceptProviderLogin,
+  answerProviderCallback,
+  openIdPaths,
+  providerLink,
+  showProviderAccept,
+  startProviderSignIn,
+} from './people/provider-sign-in.ts'
 import { signInWithPassword, type UserSignInDependencies } from './people/sign-in-user.ts'
 import { cookieFor, formToken, newToken, sessionSeconds, signIn, signOut, tokenOf } from './session.ts'
 
@@ -53,7 +62,7 @@ ${field('user_account', 'Account (optional)', { value: account, hint: 'Only if y
 )}`
 
 const signInView = (
-  { allowsKeys }: Pick<SignInDependencies, 'allowsKeys'>,
+  { allowsKeys, provider }: Pick<SignInDependencies, 'allowsKeys' | 'provider'>,
   csrf: string,
   draft: SignInDraft,
   status = 200,
@@ -61,7 +70,7 @@ const signInView = (
   title: 'Sign in',
   status,
   body: html`<h1>Sign in</h1>
-${passwordForm(csrf, draft)}
+${passwordForm(csrf, draft)}${providerLink(provider)}
 ${allowsKeys ? keyForm(csrf, draft) : null}`,
 })
 
@@ -69,6 +78,7 @@ ${allowsKeys ? keyForm(csrf, draft) : null}`,
 type SignInDependencies = UserSignInDependencies & {
   readonly fetch: FetchApi
   readonly allowsKeys: boolean
+  readonly provider: OpenIdProvider | null
   readonly peerOf: PeerOf
   readonly bearerTokens: Pick<BearerTokens, 'verify'>
 }
@@ -210,7 +220,11 @@ export const answerLink = async (
   if (visit.request.method !== 'POST') {
     const token = visit.url.searchParams.get('token') ?? ''
     const link = await openLink(dependencies, token, at)
-    return pageAnswer(link === null ? endedLink : linkView(link, { csrf, token }), signInPath, audience)
+    return pageAnswer(
+      link === null ? endedLink : linkView(link, { csrf, token, provider: dependencies.provider }),
+      signInPath,
+      audience,
+    )
   }
   const sent = await readVisitorForm(dependencies, visit, visitor)
   if (sent === null) return foreignForm(visitor)
@@ -219,3 +233,30 @@ export const answerLink = async (
   if (answer.ok) return redirect('/console', { cookie: sessionCookie(answer.token, visitor) })
   return pageAnswer(problemPage('Sign in', answer.fault.message, answer.status), signInPath, audience)
 }
+
+/** Answer a request of the sign-in with an OpenID provider. */
+export const answerProvider = async (
+  dependencies: ConsoleDependencies,
+  visit: VisitorRequest,
+  at: number,
+): Promise<Response> => {
+  const { provider } = dependencies
+  const visitor = visitorOf(visit)
+  if (provider === null) return pageAnswer(noProvider, signInPath, { session: null, csrf: '' })
+  const known = { ...dependencies, provider }
+  const request = { request: visit.request, url: visit.url, isHttps: visitor.isHttps || isPublicHttps(dependencies) }
+  const path = trimEnd(visit.url.pathname, '/')
+  if (visit.request.method === 'POST') {
+    const sent = await readVisitorForm(dependencies, visit, visitor)
+    return sent === null ? foreignForm(visitor) : acceptProviderLogin(known, request, at)
+  }
+  if (path === openIdPaths.start) return startProviderSignIn(known, request, at)
+  if (path === openIdPaths.callback) return answerProviderCallback(known, request, at)
+  return showProviderAccept(known, request, { token: visitor.token, ...cookieOf(visitor) }, at)
+}
+
+/** A GET has no Origin header, so the configured address shows whether browsers use HTTPS. */
+const isPublicHttps = ({ publicUrl }: Pick<ConsoleDependencies, 'publicUrl'>): boolean =>
+  publicUrl?.startsWith('https:') === true
+
+const noProvider = problemPage('Sign in', 'The operator has not configured an OpenID provider.', 404)

@@ -31,6 +31,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   hono: ['services/platform/http/', 'services/web/'],
   '@hono/node-server': ['services/platform/http/'],
   'rate-limiter-flexible': ['services/platform/http/'],
+  'openid-client': ['services/platform/access/openid-provider.ts'],
   jose: ['services/platform/access/bearer-token.ts'],
   pino: ['services/platform/telemetry/logger.ts'],
   'prom-client': ['services/platform/telemetry/metrics.ts'],

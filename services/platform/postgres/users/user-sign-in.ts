@@ -12,6 +12,9 @@ export type SignInUser = Tenant & {
   readonly sessionGeneration: number
 }
 
+/** Login of a user at an OpenID provider. */
+export type ProviderLogin = { readonly issuer: string; readonly subject: string }
+
 const columns = sql`
   account_id as "accountId", live_mode as "liveMode", id, address, password_hash as "passwordHash",
   session_generation as "sessionGeneration"`
@@ -33,6 +36,12 @@ export const findUserByAddress = async (
   return users.length === 1 ? (users[0] ?? null) : null
 }
 
+/** Find the user with a login at an OpenID provider; null if there is none. Operator. */
+export const findUserByProvider = (operator: Query, { issuer, subject }: ProviderLogin): Promise<SignInUser | null> =>
+  readFirst(operator)(sql`
+    select ${columns} from users
+    where provider_issuer = ${issuer} and provider_subject = ${subject} and accepted_at is not null and ${isActive}`)
+
 /** Read the sign-in data of a user; null if it was removed. */
 export const retrieveSignInUser = (transaction: TenantTransaction, id: string): Promise<SignInUser | null> =>
   readFirst(transaction.query)(
@@ -49,6 +58,21 @@ export const setUserPassword = (
   readFirst(transaction.query)(sql`
     update users set password_hash = ${passwordHash}, accepted_at = coalesce(accepted_at, ${toTimestamp(at)}),
       session_generation = session_generation + 1
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
+
+/**
+ * Set the login of a user at an OpenID provider and end its sessions. Accepts the invitation. The constraint refuses a login of another
+ * user. Returns null if the user was removed.
+ */
+export const setUserProvider = (
+  transaction: TenantTransaction,
+  id: string,
+  { issuer, subject }: ProviderLogin,
+  at: number,
+): Promise<SignInUser | null> =>
+  readFirst(transaction.query)(sql`
+    update users set provider_issuer = ${issuer}, provider_subject = ${subject},
+      accepted_at = coalesce(accepted_at, ${toTimestamp(at)}), session_generation = session_generation + 1
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
 
 /** End all sessions of a user in both modes and every process. */

@@ -1,4 +1,5 @@
 import type { LinkPurpose } from '../../../domain/user/user.ts'
+import type { OpenIdProvider } from '../../../platform/access/openid-provider.ts'
 import { appendAudit } from '../../../platform/postgres/registry/audit-log.ts'
 import { withTenant } from '../../../platform/postgres/transaction.ts'
 import { type FoundLink, findUserLink, spendUserLink } from '../../../platform/postgres/users/user-links.ts'
@@ -39,7 +40,17 @@ export const openLink = (
 /** Form of a link. Loading the page does not use the link. */
 export const linkView = (
   { address, accountId, purpose }: FoundLink,
-  { csrf, token, fault = null }: { readonly csrf: string; readonly token: string; readonly fault?: Fault | null },
+  {
+    csrf,
+    token,
+    fault = null,
+    provider = null,
+  }: {
+    readonly csrf: string
+    readonly token: string
+    readonly fault?: Fault | null
+    readonly provider?: Pick<OpenIdProvider, 'name'> | null
+  },
 ): PageView => ({
   title: titles[purpose],
   status: fault === null ? 200 : 400,
@@ -51,7 +62,11 @@ ${form(
   html`<input type="hidden" name="token" value="${token}">
 ${newPasswordFields(fault)}
 <button class="primary" type="submit">${titles[purpose]}</button>`,
-)}`,
+)}${
+  provider === null
+    ? null
+    : html`<p class="actions"><a class="button" href="/console/oidc/start?token=${token}">Continue with ${provider.name}</a></p>`
+}`,
 })
 
 /**
