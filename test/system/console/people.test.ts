@@ -166,18 +166,34 @@ describe('the pages of people', () => {
     const endpoints = ['/console/webhooks', `/console/webhooks/${endpoint.id}`, '/console/account']
     const formsOf = async (visitor: Visitor, path: string) => {
       const { status, text } = await visitor.get(path)
-      expect(status, path).toBe(200)
-      expect(text).not.toMatch(/href="\/console\/(people|keys)"/)
-      return [...text.matchAll(/method="post" action="([^"]*)"|class="button[^"]*" href="([^"]*)"/g)]
-        .map(([, action, href]) => action ?? href)
-        .filter(action => action !== '/console/sign-out')
+      expect([path, status]).toEqual([path, 200])
+      const content = text.split('<main').at(1) ?? ''
+      return {
+        actions: [...content.matchAll(/method="post" action="([^"]*)"/g)].map(([, action = '']) => action),
+        links: [...content.matchAll(/<a [^>]*href="(\/console[^"]*)"/g)].map(([, href = '']) =>
+          href.replaceAll('&amp;', '&'),
+        ),
+      }
     }
     const reader = (await accepted('read')).visitor
-    for (const path of [...pages, ...endpoints]) expect([path, await formsOf(reader, path)]).toEqual([path, []])
+    const linked = new Set<string>()
+    for (const path of [...pages, ...endpoints]) {
+      const { actions, links } = await formsOf(reader, path)
+      expect([path, actions]).toEqual([path, []])
+      expect((await reader.get(path)).text).not.toMatch(/href="\/console\/(people|keys|audit-log)"/)
+      for (const link of links) linked.add(link)
+    }
+    expect(linked).toContain(`/console/costs?object=${location.id}`)
+    for (const path of linked) expect([path, (await formsOf(reader, path)).actions]).toEqual([path, []])
+    const owner = (await accepted('owner')).visitor
+    const ownLinks = (await formsOf(owner, `/console/locations/${location.id}`)).links
+    for (const path of ownLinks.filter(link => !linked.has(link)))
+      expect([path, (await formsOf(owner, path)).actions]).toEqual([path, [expect.any(String)]])
+    expect(ownLinks).toContain(`/console/tariffs/new?location_id=${location.id}`)
     const support = (await accepted('support')).visitor
-    expect(await formsOf(support, '/console/webhooks')).toEqual([])
+    expect((await formsOf(support, '/console/webhooks')).actions).toEqual([])
     const path = `/console/webhooks/${endpoint.id}`
-    const actions = (await formsOf(support, path)).filter(action => action?.includes('/deliveries/') !== true)
+    const actions = (await formsOf(support, path)).actions.filter(action => !action.includes('/deliveries/'))
     expect(actions).toEqual([`${path}/test`, `${path}/resend`])
     expect((await support.get('/console/audit-log')).status).toBe(200)
     expect((await reader.get('/console/audit-log')).status).toBe(403)

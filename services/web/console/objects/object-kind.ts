@@ -45,6 +45,8 @@ export type ObjectKind<Wire extends { readonly id: string }> = {
   readonly factsOf: (object: Wire) => readonly (readonly [string, Content])[]
   /** Links to pages about the object, such as its costs. */
   readonly linksOf?: (object: Wire) => readonly (readonly [label: string, href: string])[]
+  /** Links to forms about the object, for users who may change data. */
+  readonly formsOf?: (object: Wire) => readonly (readonly [label: string, href: string])[]
   readonly sections?: (request: ConsoleRequest, object: Wire) => Promise<Sections>
   /** Request that creates the first object, for empty lists. */
   readonly example: ApiCall

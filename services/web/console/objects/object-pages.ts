@@ -70,14 +70,16 @@ ${table.markup}${pageLinks(consolePath(kind), query, retained, list.value)}`,
 
 const actionsOf = <Wire extends AnyObject>(kind: ObjectKind<Wire>, request: ConsoleRequest, object: Wire): Content => {
   const path = consolePath(kind, object.id)
-  const links = kind.linksOf?.(object) ?? []
+  const buttons = (links: readonly (readonly [label: string, href: string])[] = []) =>
+    links.map(([label, href]) => html`<a class="button" href="${href}">${label}</a>`)
   const changes = mayChange(request)
     ? [
+        ...buttons(kind.formsOf?.(object)),
         kind.editable === undefined ? null : html`<a class="button" href="${path}/edit">Edit</a>`,
         ...kind.deletions.map(({ name, label }) => html`<a class="button danger" href="${path}/${name}">${label}</a>`),
       ]
     : []
-  return html`<div class="actions">${links.map(([label, href]) => html`<a class="button" href="${href}">${label}</a>`)}${changes}</div>`
+  return html`<div class="actions">${buttons(kind.linksOf?.(object))}${changes}</div>`
 }
 
 const showObject = async <Wire extends AnyObject>(
