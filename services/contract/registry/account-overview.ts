@@ -17,6 +17,7 @@ export const overviewLimits = {
 const unpricedShape = z
   .object({
     location_id: idText('loc'),
+    location_reference_id: orNull(z.string()),
     records: count,
     energy: z.object({ value: exactDecimal }).describe('WH.'),
     first_start: instantText,
@@ -32,6 +33,7 @@ const endingShape = z
   .object({
     tariff_id: idText('trf'),
     location_id: idText('loc'),
+    location_reference_id: orNull(z.string()),
     display_name: orNull(z.string()),
     contract_end_date: instantText,
   })
@@ -76,6 +78,7 @@ export type AccountOverview = {
   readonly lastReceived: number | null
   readonly unpriced: readonly {
     readonly locationId: string
+    readonly locationReference: string | null
     readonly records: number
     readonly energy: Energy
     readonly firstStart: number
@@ -89,6 +92,7 @@ export type AccountOverview = {
   readonly endingTariffs: readonly {
     readonly id: string
     readonly locationId: string
+    readonly locationReference: string | null
     readonly displayName: string | null
     readonly contractEnd: number
   }[]
@@ -103,6 +107,7 @@ export const accountOverviewToWire = (overview: AccountOverview): AccountOvervie
   last_received: instantOrNull(overview.lastReceived),
   unpriced: overview.unpriced.map(one => ({
     location_id: one.locationId,
+    location_reference_id: one.locationReference,
     records: one.records,
     energy: { value: scaledNumber(one.energy, energyScale) },
     first_start: writeInstant(one.firstStart),
@@ -117,9 +122,10 @@ export const accountOverviewToWire = (overview: AccountOverview): AccountOvervie
   })),
   webhook_endpoints: { ...overview.endpoints },
   failed_deliveries: overview.failedDeliveries,
-  tariffs_ending: overview.endingTariffs.map(({ id, locationId, displayName, contractEnd }) => ({
+  tariffs_ending: overview.endingTariffs.map(({ id, locationId, locationReference, displayName, contractEnd }) => ({
     tariff_id: id,
     location_id: locationId,
+    location_reference_id: locationReference,
     display_name: displayName,
     contract_end_date: writeInstant(contractEnd),
   })),
@@ -144,6 +150,7 @@ export const accountOverviewRetrieve = defineOperation({
       unpriced: [
         {
           locationId: 'loc_0198c0ffee00112233445566',
+          locationReference: 'depot-7',
           records: 96,
           energy: 12_500_000_000n,
           firstStart: start - 86_400_000,
@@ -159,6 +166,7 @@ export const accountOverviewRetrieve = defineOperation({
         {
           id: 'trf_0198c0ffee00112233445566',
           locationId: 'loc_0198c0ffee00112233445566',
+          locationReference: 'depot-7',
           displayName: 'Day and night',
           contractEnd: start + 864_000_000,
         },

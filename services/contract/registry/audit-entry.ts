@@ -8,6 +8,7 @@ import { parameters, wholeNumber } from '../parameter.ts'
 const entryShape = z
   .object({
     actor: z.string().describe('Id of the key or user that made the change, operator or system.'),
+    actor_address: orNull(z.string()).describe('E-mail address of the user; null for other actors and removed users.'),
     action: z.string().describe('Object and verb, such as tariff.update.'),
     object_id: orNull(z.string()),
     detail: z.unknown().describe('Values before and after the change.'),
@@ -28,6 +29,7 @@ export type AuditEntriesWire = z.output<typeof auditShape>
 export const auditEntriesToWire = (
   entries: readonly {
     readonly actor: string
+    readonly actorAddress: string | null
     readonly action: string
     readonly objectId: string | null
     readonly detail: unknown
@@ -38,8 +40,9 @@ export const auditEntriesToWire = (
   object: 'list',
   url: '/audit-log',
   has_more: hasMore,
-  data: entries.map(({ actor, action, objectId, detail, at }) => ({
+  data: entries.map(({ actor, actorAddress, action, objectId, detail, at }) => ({
     actor,
+    actor_address: actorAddress,
     action,
     object_id: objectId,
     detail,
@@ -68,7 +71,8 @@ export const auditEntryList = defineOperation({
     answer: auditEntriesToWire(
       [
         {
-          actor: 'key_0198c0ffee00112233445566',
+          actor: 'usr_0198c0ffee00112233445566',
+          actorAddress: 'ada@example.com',
           action: 'tariff.update',
           objectId: 'trf_0198c0ffee00112233445566',
           detail: { display_name: 'Day and night' },

@@ -23,8 +23,8 @@ import {
 } from '../../platform/clickhouse/meter-cost/account-facts.ts'
 import { listedRowOf, pageOfRows } from '../../platform/clickhouse/meter-cost/meter-cost-pages.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import { readAccountFacts } from '../../platform/postgres/registry/account-overview.ts'
-import { readAudit } from '../../platform/postgres/registry/audit-log.ts'
+import { readAccountFacts, readLocationReferences } from '../../platform/postgres/registry/account-overview.ts'
+import { listAudit } from '../../platform/postgres/registry/audit-log.ts'
 import { hasEvent, searchObjects } from '../../platform/postgres/registry/search-objects.ts'
 import { type Tenant, withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
@@ -106,16 +106,24 @@ const answerOverview = async (
     unpricedLocations(clickHouse, tenant, at - unpricedDays * dayMs, listed),
     failedRecordsSince(clickHouse, tenant, firstBatchId(at - failedDays * dayMs), listed),
   ])
+  const references = await withTenant(database, tenant, transaction =>
+    readLocationReferences(
+      transaction,
+      unpriced.map(({ locationId }) => locationId),
+    ),
+  )
   return accountOverviewToWire({
     ...tenant,
     ...facts,
     lastReceived: newest,
-    unpriced,
+    unpriced: unpriced.map(one => ({ ...one, locationReference: references.get(one.locationId) ?? null })),
     failedRecords: failed.records,
     deadLetteredRecords: failed.later,
     failedBatches: failed.batches,
   })
 }
+
+const anyEntry = { actor: null, action: null, from: null, to: null }
 
 /** Bind the search, the overview and the list of changes of an account. */
 export const accountReadOperations = (dependencies: CostDependencies): readonly Binding[] => [
@@ -124,7 +132,7 @@ export const accountReadOperations = (dependencies: CostDependencies): readonly 
   bind(auditEntryList, async request => {
     const { limit, object_id: objectId = null } = request.query
     const entries = await withTenant(dependencies.database, tenantOf(request), transaction =>
-      readAudit(transaction, limit + 1, objectId),
+      listAudit(transaction, { ...anyEntry, objectId }, null, limit + 1),
     )
     return accepted(auditEntriesToWire(entries.slice(0, limit), entries.length > limit))
   }),

@@ -72,7 +72,9 @@ describe('the overview', () => {
     const overview = async () => (await client.ask('GET', '/account/overview')) as Overview
     const first = await until(overview, one => one.unpriced.length > 0)
     expect([first.timezone, first.currency_codes]).toEqual(['Europe/Berlin', ['EUR']])
-    expect(first.unpriced).toMatchObject([{ location_id: unpriced, records: 1, energy: { value: 1500 } }])
+    expect(first.unpriced).toMatchObject([
+      { location_id: unpriced, location_reference_id: 'Depot South%2', records: 1, energy: { value: 1500 } },
+    ])
     await makeOne(client, '/tariffs', {
       location_id: unpriced,
       direction: 'IMPORT',
@@ -89,12 +91,12 @@ describe('the overview', () => {
       const contract_end_date = new Date(Date.now() + days * 24 * hourMs).toISOString()
       await client.ask('PATCH', `/tariffs/${tariff}`, { contract_end_date })
       const overview = (await client.ask('GET', '/account/overview')) as {
-        readonly tariffs_ending: readonly { readonly tariff_id: string }[]
+        readonly tariffs_ending: readonly { readonly tariff_id: string; readonly location_reference_id: string }[]
       }
-      return overview.tariffs_ending.map(one => one.tariff_id)
+      return overview.tariffs_ending.map(one => [one.tariff_id, one.location_reference_id])
     }
     expect(await ends(31)).toEqual([])
-    expect(await ends(29)).toEqual([tariff])
+    expect(await ends(29)).toEqual([[tariff, 'Depot North_1']])
   })
 })
 
@@ -102,11 +104,12 @@ describe('the list of changes', () => {
   it('names who changed an object, the newest first', async () => {
     await client.ask('PATCH', `/tariffs/${tariff}`, { display_name: 'Renamed' })
     const { data } = (await client.ask('GET', `/audit-log?object_id=${tariff}`)) as {
-      readonly data: readonly { readonly actor: string; readonly action: string }[]
+      readonly data: readonly { readonly actor: string; readonly actor_address: null; readonly action: string }[]
     }
     expect(data[0]?.action).toBe('tariff.update')
     expect(data.at(-1)?.action).toBe('tariff.create')
-    for (const { actor } of data) expect(actor).toMatch(/^key_/)
+    for (const { actor, actor_address: address } of data)
+      expect([actor, address]).toEqual([expect.stringMatching(/^key_/), null])
     const one = (await client.ask('GET', '/audit-log?limit=1')) as { readonly has_more: boolean }
     expect(one.has_more).toBe(true)
   })

@@ -13,6 +13,7 @@ export type AccountFacts = {
   readonly endingTariffs: readonly {
     readonly id: string
     readonly locationId: string
+    readonly locationReference: string | null
     readonly displayName: string | null
     readonly contractEnd: number
   }[]
@@ -41,8 +42,9 @@ export const readAccountFacts = async (
       select from webhook_deliveries where ${owned} and (status = 'FAILED' or (status = 'PENDING' and attempts > 0))
       limit 10000) d`)
   const endingTariffs = await read<AccountFacts['endingTariffs'][number]>(sql`
-    select id, location_id as "locationId", display_name as "displayName", contract_end as "contractEnd"
-    from tariffs where ${owned} and contract_end > ${toTimestamp(at)} and contract_end <= ${toTimestamp(endsBefore)}
+    select id, location_id as "locationId", display_name as "displayName", contract_end as "contractEnd",
+      (select reference_id from locations l where l.account_id = t.account_id and l.id = t.location_id) as "locationReference"
+    from tariffs t where ${owned} and contract_end > ${toTimestamp(at)} and contract_end <= ${toTimestamp(endsBefore)}
       and closed_at is null and voided_at is null order by contract_end, id limit ${listed}`)
   return {
     timezone: zones[0]?.timezone ?? 'UTC',
@@ -51,4 +53,15 @@ export const readAccountFacts = async (
     failedDeliveries: deliveries[0]?.count ?? 0,
     endingTariffs,
   }
+}
+
+/** Read the own references of locations by their ids. Locations without a reference are left out. */
+export const readLocationReferences = async (
+  { query, ...tenant }: TenantTransaction,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> => {
+  const rows = await readRows(query)<{ id: string; reference: string }>(sql`
+    select id, reference_id as reference from locations
+    where ${ownedBy(tenant)} and id = any(${ids}) and reference_id is not null`)
+  return new Map(rows.map(({ id, reference }) => [id, reference]))
 }

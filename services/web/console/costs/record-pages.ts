@@ -9,6 +9,7 @@ import { type Column, dataTable } from '../kit/data-table.ts'
 import type { PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, instant, listQuery, pageLinks } from '../page-parts.ts'
 import { priceReasons } from './price-reasons.ts'
+import { unpricedReasons } from './unpriced-reasons.ts'
 
 type Piece = {
   readonly start_time: string
@@ -225,10 +226,6 @@ const submittedNote = (record: RecordWire): Content =>
     : html`<p>${energy(record.energy_submitted)} were submitted as an estimate. Actual records of the same time replaced a part,
 so ${energy(record.data.energy.value)} count.</p>`
 
-const unpricedText = (record: RecordWire): Html =>
-  html`<p class="notice warn">This record has no price, because no tariff with a price covered its time when its cost was calculated.
-<a href="/console/tariffs?location_id=${record.location_id}">Check the tariffs of the location</a>. A new tariff prices the record.</p>`
-
 const recordFacts = (record: RecordWire, zone: string): Html =>
   facts(
     ['ID', html`<code>${record.id}</code>`],
@@ -283,7 +280,7 @@ const showRecord = async (request: ConsoleRequest): Promise<PageView> => {
     title: 'Record',
     tables: [pieces, ...(reasons === null ? [] : [reasons.table])],
     body: html`<h1>Record of ${instant(record.data.start_time, zone, 'minute')}</h1>
-${recordFacts(record, zone)}${record.status === 'UNPRICED' ? unpricedText(record) : null}
+${recordFacts(record, zone)}${record.status === 'UNPRICED' ? await unpricedReasons(request, record, zone) : null}
 <section aria-labelledby="why"><h2 id="why">Calculation of this amount</h2>${submittedNote(record)}
 ${
   record.pieces.length === 0

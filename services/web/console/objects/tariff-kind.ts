@@ -25,7 +25,7 @@ export const historySection = async ({ api }: ConsoleRequest, id: string): Promi
       data.map(one =>
         row(
           instant(one.time_created),
-          html`<code>${one.actor}</code>`,
+          one.actor_address ?? html`<code>${one.actor}</code>`,
           one.action,
           html`<details><summary>Show</summary><pre class="block" tabindex="0">${JSON.stringify(one.detail, null, 2).slice(0, 4_000)}</pre></details>`,
         ),

@@ -20,11 +20,12 @@ type Unpriced = AccountOverviewWire['unpriced'][number]
 type FailedBatch = AccountOverviewWire['failed_batches'][number]
 type Ending = AccountOverviewWire['tariffs_ending'][number]
 
-const locationColumn: Column<{ readonly location_id: string }> = {
+const locationColumn: Column<{ readonly location_id: string; readonly location_reference_id: string | null }> = {
   key: 'location_id',
   name: 'Location',
   text: one => one.location_id,
-  show: one => html`<a href="/console/locations/${one.location_id}"><code>${one.location_id}</code></a>`,
+  show: one =>
+    html`<a href="/console/locations/${one.location_id}">${one.location_reference_id ?? one.location_id}</a>`,
 }
 
 const recordsOf = ({ location_id, first_start, last_start }: Unpriced): string => {

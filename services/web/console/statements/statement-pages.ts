@@ -1,4 +1,5 @@
 import type { JsonNumber } from '../../../contract/json/exact-number.ts'
+import type { DeviceWire } from '../../../contract/registry/device.ts'
 import type { StatementWire } from '../../../contract/statements/statement.ts'
 import type { StatementLineWire } from '../../../contract/statements/statement-line.ts'
 import { civilDate, dayNumber, parseDate, writeDate } from '../../../domain/civil-date.ts'
@@ -11,6 +12,9 @@ import { type Column, dataTable } from '../kit/data-table.ts'
 import { dayOf, instantsOf, zoneOf } from '../kit/dates.ts'
 import type { PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, instant, row, table } from '../page-parts.ts'
+
+/** Maximum number of devices of a peak whose references a page reads. */
+const maxNamedDevices = 8
 
 type Peak = NonNullable<NonNullable<StatementLineWire['reason']>['peaks']>[number]
 
@@ -80,7 +84,14 @@ const peakDay = async (request: ConsoleRequest, locationId: string, zone: string
   })
 }
 
-const peakText = (peak: Peak, zone: string): Html =>
+/** Read the own references of the first devices of a peak. */
+const deviceNames = async ({ api }: ConsoleRequest, { users }: Peak): Promise<ReadonlyMap<string, string>> => {
+  const ids = [...new Set(users.flatMap(({ device_id: id }) => (id === null ? [] : [id])))].slice(0, maxNamedDevices)
+  const devices = await Promise.all(ids.map(id => api<DeviceWire>('GET', `/devices/${id}`)))
+  return new Map(devices.flatMap(one => (one.ok ? [[one.value.id, one.value.reference_id] as const] : [])))
+}
+
+const peakText = (peak: Peak, zone: string, names: ReadonlyMap<string, string>): Html =>
   html`<p>The highest power was <strong>${exactText(peak.kw)} kW</strong>, from ${instant(peak.start_time, zone, 'minute')} to
 ${instant(peak.end_time, zone, 'minute')} (${zone}).</p>
 ${table(
@@ -90,7 +101,7 @@ ${table(
     row(
       user.device_id === null
         ? 'location'
-        : html`<a href="/console/devices/${user.device_id}"><code>${user.device_id}</code></a>`,
+        : html`<a href="/console/devices/${user.device_id}">${names.get(user.device_id) ?? user.device_id}</a>`,
       user.session_reference_id ?? '',
       `${exactText(user.energy)} kWh`,
       percent(user.share),
@@ -108,8 +119,11 @@ const peakSections = async (request: ConsoleRequest, statement: StatementWire): 
     lines.slice(0, 4).map(async ({ name, reason }) => {
       const [peak] = reason?.peaks ?? []
       if (peak === undefined) return null
-      const chart = await peakDay(request, statement.location_id, statement.location_timezone, peak)
-      return html`<section><h2>Peak of ${name}</h2>${peakText(peak, statement.location_timezone)}${chart}</section>`
+      const [chart, names] = await Promise.all([
+        peakDay(request, statement.location_id, statement.location_timezone, peak),
+        deviceNames(request, peak),
+      ])
+      return html`<section><h2>Peak of ${name}</h2>${peakText(peak, statement.location_timezone, names)}${chart}</section>`
     }),
   )
 }
