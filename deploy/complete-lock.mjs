@@ -1,5 +1,5 @@
 // Completes package-lock.json: npm omits optional packages of other platforms that the registry does not offer, and `npm ci` then fails
-// with EUSAGE. Then requests missing hashes from the registry. Packages that the registry does not offer stay without a hash, and setup.mjs
+// with EUSAGE. Then requests missing hashes from the registry. Packages that the registry does not offer stay without a hash, and install.mjs
 // installs nothing on their platforms. Run after each change of dependencies: node deploy/complete-lock.mjs
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'

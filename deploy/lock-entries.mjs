@@ -1,11 +1,11 @@
-// Reads the registry packages of package-lock.json. Plain JavaScript without packages, because setup.mjs imports it first.
+// Reads the registry packages of package-lock.json. Plain JavaScript without packages, because the installation imports it first.
 
 /** Return the registry packages of a lock, by path in node_modules. */
 export const registryEntries = lock =>
   Object.entries(lock.packages).filter(([path, entry]) => path !== '' && entry.link !== true)
 
 /**
- * Packages that may lack a hash, each with its reason. On their platforms `setup.mjs` installs nothing until the hashes exist.
+ * Packages that may lack a hash, each with its reason. On their platforms `install.mjs` installs nothing until the hashes exist.
  * If a registry offers them, run `node deploy/complete-lock.mjs` and remove the names here.
  */
 export const withoutHash = {
@@ -21,15 +21,18 @@ export const nameOf = path => path.slice(path.lastIndexOf('node_modules/') + 'no
 const allows = (list, value) => list === undefined || list.includes(value)
 
 /**
- * Return the packages that npm would install on a platform without a hash, as name@version.
+ * Return the entries of the packages that npm installs on a platform, by path in node_modules.
  * `platform` has `os` and `cpu` of Node, and `libc`: glibc, musl or undefined.
  */
-export const unverifiedOn = (lock, { os, cpu, libc }) =>
-  registryEntries(lock)
+export const installedEntries = (lock, { os, cpu, libc }) =>
+  registryEntries(lock).filter(
+    ([, entry]) => allows(entry.os, os) && allows(entry.cpu, cpu) && (libc === undefined || allows(entry.libc, libc)),
+  )
+
+/** Return the packages that npm would install on a platform without a hash, as name@version. */
+export const unverifiedOn = (lock, platform) =>
+  installedEntries(lock, platform)
     .filter(([, entry]) => entry.integrity === undefined)
-    .filter(
-      ([, entry]) => allows(entry.os, os) && allows(entry.cpu, cpu) && (libc === undefined || allows(entry.libc, libc)),
-    )
     .map(([path, { version }]) => `${nameOf(path)}@${version}`)
 
 /** Return the platform of this process. */

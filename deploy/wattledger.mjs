@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 // Command line: installs missing packages, then runs services/command-line.mjs with the packaged Node.
-import './setup.mjs'
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { install } from './install.mjs'
 
+await install({ omitDev: true })
 const node = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url))
 const program = fileURLToPath(new URL('../services/command-line.mjs', import.meta.url))
 const child = spawn(node, [program, ...process.argv.slice(2)], { stdio: 'inherit' })

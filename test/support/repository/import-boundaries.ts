@@ -76,7 +76,8 @@ const ambient: readonly { readonly word: RegExp; readonly name: string; readonly
 const importPattern =
   /^[ \t]*import[ \t]*['"]([^'"\n]+)['"]|^[ \t]*(?:import|export)\b[^'"=\n]*?\bfrom[ \t]*['"]([^'"\n]+)['"]|^\}[ \t]*from[ \t]*['"]([^'"\n]+)['"]|\bimport\(\s*['"]([^'"\n]+)['"]\s*\)/gm
 
-const importsOf = (text: string): readonly string[] =>
+/** List the modules that a file imports, as they are written. */
+export const importsOf = (text: string): readonly string[] =>
   [...text.matchAll(importPattern)]
     .map(match => match.slice(1).find(name => name !== undefined))
     .filter(name => name !== undefined)
@@ -86,12 +87,16 @@ const folderOf = (path: string): string => {
   return rest === undefined ? '' : (folder ?? '')
 }
 
-const resolveFrom = (path: string, relative: string): string => new URL(relative, `file:///${path}`).pathname.slice(1)
+/** Return the path of an imported file. */
+export const resolveFrom = (path: string, relative: string): string =>
+  new URL(relative, `file:///${path}`).pathname.slice(1)
 
 const isAtHome = (path: string, allowed: readonly string[]): boolean =>
   allowed.some(home => (home.endsWith('/') ? path.startsWith(home) : path === home))
 
-const packageOf = (specifier: string): string => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
+/** Return the package of a module that is no file: `a` of `a/b`, `@a/b` of `@a/b/c`. */
+export const packageOf = (specifier: string): string =>
+  specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
 
 /** List the violations of the import table in the files of `services/`, one sentence each. */
 export function boundaryViolations(sources: readonly Source[]): readonly string[] {
