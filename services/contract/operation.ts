@@ -111,6 +111,8 @@ export type Operation<
   readonly csv?: true
   /** The answer is available as a table in these formats, chosen by the header `Accept`. */
   readonly tables?: readonly TableFormat[]
+  /** The answer is a table in every case, never JSON. */
+  readonly tablesOnly?: true
   /**
    * Accepts `dry_run` as a query parameter, and as a member of a body that is an object. The answer then has status 200
    * and the effects of the change. `Idempotency-Key` is ignored.

@@ -199,6 +199,7 @@ export const exportFile = defineOperation({
   answer: { name: 'ExportFile', shape: z.string() },
   status: 200,
   tables: tableFormats,
+  tablesOnly: true,
   refusals: ['export_not_done'],
 })
 

@@ -279,7 +279,8 @@ const describeAnswer = (operation: Operation, apiVersion: ApiVersion, name: Name
   )
   const example = exampleInVersion(operation.examples?.answer, operation.renames?.answer, apiVersion)
   const mediaType = operation.ndjson === true ? 'application/x-ndjson' : 'application/json'
-  const content = { [mediaType]: { schema, ...optionalMember('example', example) } }
+  const content =
+    operation.tablesOnly === true ? {} : { [mediaType]: { schema, ...optionalMember('example', example) } }
   const csvContent = operation.csv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}
   const tableContent = Object.fromEntries(
     (operation.tables ?? []).map(format => [tableMediaTypes[format], { schema: { type: 'string' } }]),

@@ -17,6 +17,7 @@ export type ExampleCall = {
 
 /** Operations that delete, in an order in which no object is in use. */
 const deletions = [
+  'export_delete',
   'statement_void',
   'statement_batch_stop',
   'plan_assignment_delete',
@@ -85,6 +86,9 @@ export const exampleCalls = async (
   })) as { readonly connect_token: string }
   const finished = await importSession(await login(account, mode, 'earlier'))
   const operations = operationsOf(await readDocument(account.base_url, apiVersion))
+  const unordered = operations.filter(({ id, method }) => method.toUpperCase() === 'DELETE' && !deletions.includes(id))
+  if (unordered.length > 0)
+    throw new Error(`Add ${unordered.map(({ id }) => id).join(', ')} to the order of deletions.`)
   const calls: ExampleCall[] = []
   for (const operation of operations) {
     const pln = operation.id === 'plan_delete' ? await createPlan(client) : assertDefined(ids['pln'])
