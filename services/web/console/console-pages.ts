@@ -37,8 +37,11 @@ import { linkPaths } from './people/link-page.ts'
 import { myAccountRoutes } from './people/my-account.ts'
 import { peopleRoutes } from './people/people.ts'
 import { openIdPaths } from './people/provider-sign-in.ts'
+import { priceRoutes } from './prices/price-pages.ts'
+import { scheduleRoutes } from './prices/schedule-pages.ts'
 import { cookieFor, formToken, sessionOf, signOut, tokenOf } from './session.ts'
 import { answerLink, answerProvider, answerSignIn, passwordPath, signInPath, type VisitorRequest } from './sign-in.ts'
+import { simulationRoutes } from './simulations/simulation-pages.ts'
 import { statementRoutes } from './statements/statement-pages.ts'
 
 export type ConsoleDependencies = {
@@ -83,7 +86,7 @@ const chartPackage = import.meta.resolve('uplot')
 /** Files that the pages load. Each is read once. */
 const assetLoaders: Readonly<Record<string, () => readonly [body: string, mediaType: string]>> = {
   'page.css': () => [
-    ['../ui-kit/base.css', 'assets/page.css', 'assets/forms.css', 'assets/tables.css']
+    ['../ui-kit/base.css', 'assets/page.css', 'assets/charts.css', 'assets/forms.css', 'assets/tables.css']
       .map(name => readText(name))
       .join('\n'),
     css,
@@ -195,6 +198,9 @@ export const createConsole = (dependencies: ConsoleDependencies): Hono => {
     ...batchRoutes,
     ...sessionRoutes,
     ...statementRoutes,
+    ...simulationRoutes,
+    ...priceRoutes,
+    ...scheduleRoutes,
     ...objectRoutes(locationKind),
     ...objectRoutes(deviceKind),
     ...objectRoutes(customerKind),

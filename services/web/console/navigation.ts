@@ -19,6 +19,7 @@ const navigationGroups: readonly NavigationGroup[] = [
       ['/console/sessions', 'Sessions'],
       ['/console/records', 'Records'],
       ['/console/statements', 'Statements'],
+      ['/console/simulations', 'Simulations'],
       ['/console/unpriced', 'Unpriced energy'],
     ],
   },
@@ -33,6 +34,8 @@ const navigationGroups: readonly NavigationGroup[] = [
   {
     title: 'Pricing',
     pages: [
+      ['/console/prices', 'Prices'],
+      ['/console/schedules', 'Schedules'],
       ['/console/tariffs', 'Tariffs'],
       ['/console/plans', 'Plans'],
       ['/console/charges', 'Charges'],

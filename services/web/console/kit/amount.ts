@@ -72,6 +72,12 @@ export const energy = (wattHours: Amount): Html => {
   return rounded(exact, roundTo(exact, 3, 0), 'kWh')
 }
 
+/** Show a power with at most 3 decimals. */
+export const power = (value: Amount, unit: 'W' | 'kW'): Html => {
+  const exact = exactText(value)
+  return rounded(exact, roundTo(exact, 3, 0), unit)
+}
+
 /** Return watt-hours as exact kWh. */
 export const kilowattHours = (wattHours: Amount): string => thousandth(exactText(wattHours))
 

@@ -105,6 +105,8 @@ export const locationKind: ObjectKind<LocationWire> = {
     ['View costs', `/console/costs?object=${id}`],
     ['View records', `/console/records?location_id=${id}`],
     ['View statement', `/console/statements?location_id=${id}`],
+    ['View prices', `/console/prices?location_id=${id}`],
+    ['Compare plans', `/console/simulations?object=${id}`],
   ],
   formsOf: ({ id }) => [['Add tariff', `/console/tariffs/new?location_id=${id}`]],
   example: {

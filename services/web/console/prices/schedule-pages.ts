@@ -1,0 +1,312 @@
+import type { EventWire } from '../../../contract/events/event.ts'
+import type { JsonNumber } from '../../../contract/json/exact-number.ts'
+import type { DeviceWire } from '../../../contract/registry/device.ts'
+import type { LocationWire } from '../../../contract/registry/location.ts'
+import { parseDate, writeDate } from '../../../domain/civil-date.ts'
+import { instantsAt, localFields } from '../../../domain/civil-time.ts'
+import { formatTimeOfDay, parseTimeOfDay, writeInstant } from '../../../domain/instant.ts'
+import { dayMs, hourMs } from '../../../domain/interval.ts'
+import { type Html, html } from '../../ui-kit/html.ts'
+import type { Fault, ListOf } from '../api.ts'
+import {
+  type ConsoleRequest,
+  type ConsoleRoute,
+  getRoute,
+  mayDo,
+  type PageResult,
+  postRoute,
+} from '../console-request.ts'
+import { exactText, money, percent, power } from '../kit/amount.ts'
+import { type Column, dataTable } from '../kit/data-table.ts'
+import { dayOf, zoneOf } from '../kit/dates.ts'
+import type { ChartBand } from '../kit/step-chart.ts'
+import { form, type PageView } from '../page-frame.ts'
+import { errorNotice, facts, field, instant, row, showResult, table } from '../page-parts.ts'
+import { intervalPrices, type PricesWire, priceChart } from './price-pages.ts'
+
+type Power = { readonly units: 'W' | 'KW'; readonly value: JsonNumber }
+
+type Planned = {
+  readonly device_id: string
+  readonly tariff_direction: 'IMPORT' | 'EXPORT'
+  readonly start_time: string
+  readonly end_time: string
+  readonly energy: { readonly units: 'WH' | 'KWH'; readonly value: JsonNumber }
+  readonly cost: { readonly value: JsonNumber; readonly confidence: JsonNumber }
+  readonly savings: { readonly value: JsonNumber; readonly percentage: JsonNumber | null }
+  readonly schedule: readonly { readonly start_time: string; readonly end_time: string; readonly power: Power }[]
+}
+
+type ScheduleWire = Omit<
+  Planned,
+  'device_id' | 'tariff_direction' | 'energy' | 'schedule' | 'start_time' | 'end_time'
+> & {
+  readonly id: string
+  readonly location_id: string
+  readonly location_timezone: string
+  readonly currency_code: string
+  readonly time_created: string
+  readonly data: readonly Planned[]
+}
+
+const unitNames = { W: 'W', KW: 'kW', WH: 'Wh', KWH: 'kWh' } as const
+
+/** Run of a device at one power. */
+type Run = { readonly device: string; readonly start: string; readonly end: string; readonly power: Power }
+
+const runsOf = ({ data }: ScheduleWire): readonly Run[] =>
+  data.flatMap(({ device_id: device, schedule }) =>
+    schedule.map(({ start_time: start, end_time: end, power }) => ({ device, start, end, power })),
+  )
+
+const powerText = ({ units, value }: Power): string => `${exactText(value)} ${unitNames[units]}`
+
+const watts = ({ units, value }: Power): number => Number(exactText(value)) * (units === 'KW' ? 1_000 : 1)
+
+const runColumns = (zone: string): readonly Column<Run>[] => [
+  {
+    key: 'start_time',
+    name: `Start (${zone})`,
+    text: one => one.start,
+    show: one => instant(one.start, zone, 'minute'),
+  },
+  { key: 'end_time', name: 'End', text: one => one.end, show: one => instant(one.end, zone, 'minute') },
+  {
+    key: 'device_id',
+    name: 'Device',
+    text: one => one.device,
+    show: one => html`<a href="/console/devices/${one.device}"><code>${one.device}</code></a>`,
+  },
+  {
+    key: 'power',
+    name: 'Power',
+    isNumber: true,
+    text: one => powerText(one.power),
+    show: one => power(one.power.value, unitNames[one.power.units]),
+  },
+]
+
+/** Areas of the runs in a chart of prices, one colour for each device. */
+const bandsOf = (runs: readonly Run[], zone: string): readonly ChartBand[] => {
+  const devices = [...new Set(runs.map(({ device }) => device))]
+  const highest = runs.reduce((most, { power }) => Math.max(most, watts(power)), 1)
+  const clock = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' })
+  return runs.map(({ device, start, end, power }) => ({
+    ...{ start: Date.parse(start), end: Date.parse(end), share: watts(power) / highest },
+    title: `${device}, ${clock.format(Date.parse(start))} to ${clock.format(Date.parse(end))}: ${powerText(power)}`,
+    tone: (devices.indexOf(device) % 2) + 1,
+  }))
+}
+
+const maxShownRuns = 200
+
+const planFacts = (schedule: ScheduleWire): Html => {
+  const { currency_code: currency, cost, savings, location_timezone: zone } = schedule
+  const forecast = Number(exactText(cost.confidence)) < 1 ? `, confidence ${percent(cost.confidence)}` : ''
+  return facts(
+    ['ID', html`<code>${schedule.id}</code>`],
+    ['Location', html`<a href="/console/locations/${schedule.location_id}"><code>${schedule.location_id}</code></a>`],
+    ['Created', instant(schedule.time_created, zone, 'minute')],
+    ['Cost', html`<strong>${money(cost.value, currency)}</strong>${forecast}`],
+    [
+      'Saved, compared with an immediate start',
+      html`${money(savings.value, currency)}${savings.percentage === null ? null : ` (${exactText(savings.percentage)} %)`}`,
+    ],
+  )
+}
+
+const deviceTable = ({ data, location_timezone: zone, currency_code: currency }: ScheduleWire): Html =>
+  table(
+    'Devices',
+    ['Device', 'Between', 'Energy', 'Cost'],
+    data
+      .slice(0, 50)
+      .map(one =>
+        row(
+          html`<a href="/console/devices/${one.device_id}"><code>${one.device_id}</code></a>`,
+          html`${instant(one.start_time, zone, 'minute')} to ${instant(one.end_time, zone, 'minute')}`,
+          `${exactText(one.energy.value)} ${unitNames[one.energy.units]}`,
+          money(one.cost.value, currency),
+        ),
+      ),
+    'No devices.',
+  )
+
+/** Show a stored schedule over the prices of its time. */
+const showSchedule = async (request: ConsoleRequest): Promise<PageView> => {
+  const { api, ids, at } = request
+  const found = await api<ScheduleWire>('GET', `/schedules/${ids[0]}`)
+  if (!found.ok)
+    return {
+      title: 'Schedule',
+      status: found.status,
+      body: html`<h1>Schedule</h1>${errorNotice(found.fault)}<p>A schedule is stored for 24 hours. <a href="/console/schedules">Calculate another one</a>.</p>`,
+    }
+  const schedule = found.value
+  const { location_timezone: zone, data, currency_code: currency } = schedule
+  const start = data.reduce((first, one) => Math.min(first, Date.parse(one.start_time)), Number.POSITIVE_INFINITY)
+  const end = data.reduce((last, one) => Math.max(last, Date.parse(one.end_time)), start + hourMs)
+  const direction = data.every(one => one.tariff_direction === 'EXPORT') ? 'EXPORT' : 'IMPORT'
+  const interval = { start_time: writeInstant(start), end_time: writeInstant(end), tariff_direction: direction }
+  const prices = await api<PricesWire>('POST', `/prices/${schedule.location_id}`, interval)
+  const runs = runsOf(schedule)
+  const list = dataTable(request, {
+    ...{ id: 'runs', label: 'Runs', columns: runColumns(zone), items: runs.slice(0, maxShownRuns) },
+    empty: 'No device runs.',
+    isCompact: true,
+  })
+  const chart = { bands: bandsOf(runs, zone), interval: { start, end }, zone: zoneOf(zone), now: at }
+  return {
+    title: 'Schedule',
+    tables: [list],
+    body: html`<p class="trail"><a href="/console/schedules">Schedules</a></p><h1>Schedule from ${instant(interval.start_time, zone, 'minute')}</h1>
+${planFacts(schedule)}
+<p class="hint">The coloured areas are the power of the devices. The line is the price.</p>
+${showResult(prices, value => priceChart(intervalPrices(value), currency, chart))}
+<section aria-labelledby="runs-title"><h2 id="runs-title">Times of the devices</h2>${list.markup}
+${runs.length > maxShownRuns ? html`<p class="hint">The first ${maxShownRuns} of ${runs.length} times.</p>` : null}</section>
+<section aria-labelledby="devices"><h2 id="devices">Windows</h2>${deviceTable(schedule)}</section>`,
+  }
+}
+
+/** Text of an instant for an input of date and time. */
+const localText = (zoneName: string, at: number): string => {
+  const zone = zoneOf(zoneName)
+  return `${writeDate(dayOf(zone, at))}T${formatTimeOfDay(localFields(zone, at).secondOfDay).slice(0, 5)}`
+}
+
+/** Read date and time of an input in a zone; null if the text is invalid. */
+const readLocal = (zoneName: string, text: string): string | null => {
+  const [date = '', time = ''] = text.split('T')
+  const [day, second] = [parseDate(date), parseTimeOfDay(time.length === 5 ? `${time}:00` : time)]
+  if (day === undefined || second === undefined) return null
+  const [at] = instantsAt(zoneOf(zoneName), day * dayMs + second * 1_000)
+  return at === undefined ? null : writeInstant(at)
+}
+
+/** Default window: from the next hour to the next 07:00. */
+const defaultWindow = (zoneName: string, at: number): { readonly from: string; readonly until: string } => {
+  const next = (Math.floor(at / hourMs) + 1) * hourMs
+  const from = localText(zoneName, next)
+  const day = dayOf(zoneOf(zoneName), next) + (from.slice(11) < '07:00' ? 0 : 1)
+  return { from, until: `${writeDate(day)}T07:00` }
+}
+
+const planForm = (
+  { csrf, form: sent, at }: ConsoleRequest,
+  { id, timezone }: Pick<LocationWire, 'id' | 'timezone'>,
+  devices: readonly DeviceWire[],
+  fault: Fault | null,
+): Html => {
+  const { from, until } = defaultWindow(timezone, at)
+  const value = (name: string, fallback = ''): string => sent.get(name) ?? fallback
+  const input = (name: string, label: string, fallback = '', type = 'text') =>
+    field(name, label, { value: value(name, fallback), required: true, fault, type })
+  return form(
+    csrf,
+    '/console/schedules/new',
+    html`<input type="hidden" name="location_id" value="${id}">
+<div class="field"><label for="device_id">Device ID or reference:…</label>
+<input id="device_id" name="device_id" value="${value('device_id')}" list="devices" required autocomplete="off" spellcheck="false">
+<datalist id="devices">${devices.map(one => html`<option value="${one.id}">${one.reference_id}</option>`)}</datalist>
+${fault?.field === 'device_id' ? html`<p class="fault">${fault.message}</p>` : null}</div>
+${input('energy', 'Energy in kWh')}${input('power', 'Maximum power in kW')}
+${input('start_time', `From (${timezone})`, from, 'datetime-local')}${input('end_time', `Until (${timezone})`, until, 'datetime-local')}
+<div class="actions"><button type="submit">Calculate schedule</button></div>`,
+  )
+}
+
+/** Names of the inputs by the members of the request. */
+const inputOf: Readonly<Record<string, string>> = {
+  'data[0].energy.value': 'energy',
+  'data[0].max_power.value': 'power',
+  'data[0].device_id': 'device_id',
+  'data[0].start_time': 'start_time',
+  'data[0].end_time': 'end_time',
+}
+
+/** Latest schedules, by their events. A schedule is stored for 24 hours. */
+const latestSchedules = async ({ api, at }: ConsoleRequest): Promise<Html> => {
+  const events = await api<ListOf<EventWire>>('GET', '/events?event_type=schedule.created&limit=20')
+  return html`<section aria-labelledby="latest"><h2 id="latest">Schedules of the last 24 hours</h2>${showResult(
+    events,
+    list =>
+      table(
+        'Schedules',
+        ['Created', 'Schedule', 'Location'],
+        list.data
+          .filter(({ time_created }) => at - Date.parse(time_created) < dayMs)
+          .map(({ time_created, data }) =>
+            row(
+              instant(time_created),
+              html`<a href="/console/schedules/${String(data['id'])}"><code>${String(data['id'])}</code></a>`,
+              html`<a href="/console/locations/${String(data['location_id'])}"><code>${String(data['location_id'])}</code></a>`,
+            ),
+          ),
+        'No schedules in the last 24 hours.',
+      ),
+  )}</section>`
+}
+
+const lead = html`<p class="lead">A schedule is the cheapest time at which a device takes its energy, such as a car before the morning.</p>`
+
+const schedulesPage = async (request: ConsoleRequest, fault: Fault | null): Promise<PageView> => {
+  const requested = (request.form.get('location_id') ?? request.query.get('location_id') ?? '').trim()
+  const location =
+    requested === '' ? null : await request.api<LocationWire>('GET', `/locations/${encodeURIComponent(requested)}`)
+  const devices = location?.ok === true ? await request.api<ListOf<DeviceWire>>('GET', '/devices?limit=100') : null
+  const mayCreate = mayDo(request, { access: 'all' })
+  return {
+    title: 'Schedules',
+    status: fault === null ? (location?.ok === false ? location.status : 200) : 400,
+    body: html`<h1>Schedules</h1>${lead}${fault !== null && fault.field === null ? errorNotice(fault) : null}
+${
+  mayCreate
+    ? html`<section aria-labelledby="create"><h2 id="create">Calculate a schedule</h2>
+<form class="filter" method="get" action="/console/schedules">${field('location_id', 'Location ID or reference:…', { value: requested, required: true })}
+<button class="quiet" type="submit">Choose location</button></form>
+${location === null ? null : showResult(location, one => planForm(request, one, devices?.ok === true ? devices.value.data : [], fault))}</section>`
+    : null
+}
+${await latestSchedules(request)}`,
+  }
+}
+
+/** Calculate a schedule of one device and show it. */
+const createSchedule = async (request: ConsoleRequest): Promise<PageResult> => {
+  const { api, form: sent } = request
+  const location = await api<LocationWire>('GET', `/locations/${encodeURIComponent(sent.get('location_id') ?? '')}`)
+  if (!location.ok) return schedulesPage(request, { ...location.fault, field: null })
+  const zone = location.value.timezone
+  const times = ['start_time', 'end_time'].map(name => readLocal(zone, sent.get(name) ?? ''))
+  const wrong = times.indexOf(null)
+  if (wrong >= 0)
+    return schedulesPage(request, {
+      ...{ code: 'field_invalid', message: 'Enter a date and a time, such as 2026-03-29 22:00.' },
+      field: wrong === 0 ? 'start_time' : 'end_time',
+    })
+  const number = (name: string): number => Number((sent.get(name) ?? '').trim().replace(',', '.'))
+  for (const name of ['energy', 'power'])
+    if (!(number(name) > 0))
+      return schedulesPage(request, {
+        ...{ code: 'field_invalid', message: 'Enter a number above 0, such as 22.', field: name },
+      })
+  const created = await api<ScheduleWire>('POST', `/schedules/amount/${location.value.id}`, {
+    data: [
+      {
+        device_id: (sent.get('device_id') ?? '').trim(),
+        ...{ start_time: times[0], end_time: times[1] },
+        max_power: { units: 'KW', value: number('power') },
+        energy: { units: 'KWH', value: number('energy') },
+      },
+    ],
+  })
+  if (created.ok) return { to: `/console/schedules/${created.value.id}?done=created` }
+  return schedulesPage(request, { ...created.fault, field: inputOf[created.fault.field ?? ''] ?? null })
+}
+
+export const scheduleRoutes: readonly ConsoleRoute[] = [
+  getRoute('/console/schedules', request => schedulesPage(request, null)),
+  postRoute('/console/schedules/new', createSchedule),
+  getRoute('/console/schedules/:schedule', showSchedule),
+]

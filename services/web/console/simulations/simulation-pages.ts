@@ -1,0 +1,211 @@
+import { readExactJson } from '../../../contract/json/exact-json.ts'
+import type { JsonNumber } from '../../../contract/json/exact-number.ts'
+import type { PlanWire } from '../../../contract/plans/plan.ts'
+import { civilDate, dayNumber, parseDate, writeDate } from '../../../domain/civil-date.ts'
+import { runToEnd } from '../../../domain/run-to-end.ts'
+import { type Content, type Html, html } from '../../ui-kit/html.ts'
+import type { ListOf } from '../api.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
+import { differenceOf, exactText, money, wholeNumber } from '../kit/amount.ts'
+import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
+import type { PageView } from '../page-frame.ts'
+import { choice, errorNotice, facts, field } from '../page-parts.ts'
+
+type Line = { readonly component: string; readonly name: string; readonly amount: JsonNumber }
+
+type Bill = {
+  readonly energy: JsonNumber
+  readonly charges: JsonNumber
+  readonly tax: JsonNumber
+  readonly total: JsonNumber
+  readonly complete: boolean
+  readonly months: readonly { readonly month: string; readonly total: JsonNumber }[]
+  readonly lines?: readonly Line[]
+}
+
+type SimulationWire = {
+  readonly id: string | null
+  readonly status: 'PENDING' | 'DONE' | 'FAILED'
+  readonly progress: { readonly locations: number; readonly done: number }
+  readonly currency_code: string
+  readonly start_date: string
+  readonly end_date: string
+  readonly baseline: Bill | null
+  readonly data: readonly (Bill & { readonly name: string; readonly difference: JsonNumber })[]
+  readonly error: { readonly code: string; readonly message: string } | null
+}
+
+/** Amount of a row with the stored prices and with the other ones. */
+type Compared = { readonly name: string; readonly before: string; readonly after: string }
+
+const sumRows = (before: Bill, after: Bill): readonly Compared[] =>
+  [
+    ['Energy', before.energy, after.energy] as const,
+    ['Charges', before.charges, after.charges] as const,
+    ['Tax', before.tax, after.tax] as const,
+  ].map(([name, one, other]) => ({ name, before: exactText(one), after: exactText(other) }))
+
+const joined = (
+  before: readonly (readonly [string, JsonNumber])[],
+  after: readonly (readonly [string, JsonNumber])[],
+): readonly Compared[] => {
+  const [first, second] = [new Map(before), new Map(after)]
+  return [...new Set([...first.keys(), ...second.keys()])].map(name => ({
+    name,
+    before: exactText(first.get(name) ?? '0'),
+    after: exactText(second.get(name) ?? '0'),
+  }))
+}
+
+const monthRows = (before: Bill, after: Bill): readonly Compared[] => {
+  const totals = ({ months }: Bill) => months.map(({ month, total }) => [month, total] as const)
+  return joined(totals(before), totals(after))
+}
+
+const lineRows = (before: Bill, after: Bill): readonly Compared[] => {
+  const amounts = ({ lines = [] }: Bill) => lines.map(one => [`${one.component}: ${one.name}`, one.amount] as const)
+  return joined(amounts(before), amounts(after))
+}
+
+const comparedColumns = (first: string, other: string, currency: string): readonly Column<Compared>[] => {
+  const amount = (key: string, name: string, of: (one: Compared) => string): Column<Compared> => ({
+    ...{ key, name, isNumber: true, text: of },
+    show: one => money(of(one), currency),
+  })
+  return [
+    { key: 'name', name: first, text: one => one.name },
+    amount('stored', 'Stored', one => one.before),
+    amount('simulated', other, one => one.after),
+    amount('difference', 'Difference', one => differenceOf(one.after, one.before)),
+  ]
+}
+
+/** Compare a bill with the stored one, by line and by month. */
+const comparison = (request: ConsoleRequest, simulation: SimulationWire): { content: Content; tables: TableView[] } => {
+  const { baseline, currency_code: currency } = simulation
+  const [other] = simulation.data
+  if (baseline === null || other === undefined) return { content: null, tables: [] }
+  const totals = ['Total', baseline.total, other.total, other.difference].map((one, index) =>
+    index === 0 ? String(one) : money(exactText(one as JsonNumber), currency),
+  )
+  const common = { totals, isCompact: true, isSortable: false }
+  const list = (id: string, label: string, first: string, items: readonly Compared[]): TableView =>
+    dataTable(request, {
+      ...{ ...common, id, label, items, columns: comparedColumns(first, other.name, currency) },
+      empty: 'No lines in this time.',
+    })
+  const lines = list(
+    'lines',
+    'Lines',
+    'Line',
+    baseline.lines === undefined ? sumRows(baseline, other) : lineRows(baseline, other),
+  )
+  const months = list('months', 'Months', 'Month', monthRows(baseline, other))
+  const difference = exactText(other.difference)
+  const isLower = difference.startsWith('-')
+  return {
+    tables: [lines, months],
+    content: html`<p class="lead">With ${other.name} the bill is <strong>${money(other.total, currency)}</strong> instead of
+<strong>${money(baseline.total, currency)}</strong>: ${money(difference.replace('-', ''), currency)} ${isLower ? 'less' : 'more'}.</p>
+${baseline.complete ? null : html`<p class="notice warn">Records or prices of this time are missing, or its days have not ended. The amounts can still change.</p>`}
+<section aria-labelledby="lines-title"><h2 id="lines-title">Lines</h2>${lines.markup}</section>
+<section aria-labelledby="months-title"><h2 id="months-title">Months</h2>${months.markup}</section>`,
+  }
+}
+
+const monthStart = (at: number, months: number): number => {
+  const { year, month } = civilDate(Math.floor(at / 86_400_000))
+  const index = year * 12 + month - 1 + months
+  return dayNumber(Math.floor(index / 12), (index % 12) + 1, 1)
+}
+
+type Asked = {
+  readonly object: string
+  readonly start: number
+  readonly end: number
+  readonly plan: string
+  readonly tariff: string
+}
+
+/** Read the question of a page. Default: the month before this one. */
+const askedOf = ({ query, at }: ConsoleRequest): Asked => {
+  const start = parseDate(query.get('start') ?? '') ?? monthStart(at, -1)
+  return {
+    object: query.get('object')?.trim() ?? '',
+    start,
+    end: parseDate(query.get('end') ?? '') ?? monthStart(start * 86_400_000, 1),
+    plan: query.get('plan') ?? '',
+    tariff: query.get('tariff')?.trim() ?? '',
+  }
+}
+
+const tariffExample = `{"direction": "IMPORT", "type": "COMMODITY", "schedule": [{"days_and_hours": [{"hours": [
+  {"valid_from": "00:00:00", "valid_to": "00:00:00", "rate": [{"fixed": 0.29}]}]}]}]}`
+
+const questionForm = ({ object, start, end, plan, tariff }: Asked, plans: readonly PlanWire[]): Html =>
+  html`<form class="form" method="get" action="/console/simulations"><div class="filter">
+${field('object', 'Location or customer', { value: object, required: true, hint: 'ID, or reference:… of a location' })}
+${field('start', 'First day', { type: 'date', value: writeDate(start) })}
+${field('end', 'Day after the last', { type: 'date', value: writeDate(end) })}
+${choice('plan', 'Plan', [['', plans.length === 0 ? 'No plans yet' : 'Other tariff, below'], ...plans.map(one => [one.id, one.name] as const)], plan)}</div>
+<details${tariff === '' ? null : html` open=""`}><summary>Other tariff instead of a plan</summary><div class="field"><label for="tariff">Tariff</label>
+<textarea id="tariff" name="tariff" rows="5" spellcheck="false" placeholder="${tariffExample}">${tariff}</textarea>
+<p class="hint">JSON object or list, as in POST /tariffs, without location and dates. It replaces all tariffs of the location. Its charges stay.</p></div></details>
+<div class="actions"><button type="submit">Compare</button></div></form>`
+
+const head = html`<h1>Simulations</h1><p class="lead">What stored records would have cost with another plan or tariff. Nothing is changed.</p>`
+
+/** Read tariffs. A text that is not JSON becomes a list that the API refuses. */
+const readTariffs = (text: string): readonly unknown[] => {
+  const read = runToEnd(readExactJson(text))
+  const value = read.ok ? read.value : null
+  return Array.isArray(value) ? value : [value]
+}
+
+/** Ask for a comparison. A pending simulation is loaded again by its id. */
+const simulate = (request: ConsoleRequest, asked: Asked, plans: readonly PlanWire[]) => {
+  const id = request.query.get('id')
+  if (id !== null) return request.api<SimulationWire>('GET', `/simulations/${encodeURIComponent(id)}`)
+  const plan = plans.find(one => one.id === asked.plan)
+  const candidate =
+    asked.plan === ''
+      ? { name: 'the other tariff', tariffs: readTariffs(asked.tariff) }
+      : { name: plan?.name ?? 'the plan', plan_id: asked.plan }
+  return request.api<SimulationWire>('POST', '/simulations', {
+    ...(asked.object.startsWith('cus_') ? { customer_id: asked.object } : { object_ids: [asked.object] }),
+    ...{ start_date: writeDate(asked.start), end_date: writeDate(asked.end), lines: true, candidates: [candidate] },
+  })
+}
+
+const stateOf = (request: ConsoleRequest, { id, status, progress, error }: SimulationWire): Content => {
+  if (status === 'FAILED' && error !== null) return errorNotice({ ...error, field: null })
+  if (status === 'DONE' || id === null) return null
+  const query = new URLSearchParams(request.query)
+  query.set('id', id)
+  return html`<p class="notice" role="status">${wholeNumber(progress.done)} of ${wholeNumber(progress.locations)} locations are calculated.
+<a href="/console/simulations?${query.toString()}">Load the result</a></p>`
+}
+
+/** Compare stored costs with those of another plan or tariff. */
+const showSimulation = async (request: ConsoleRequest): Promise<PageView> => {
+  const asked = askedOf(request)
+  const list = await request.api<ListOf<PlanWire>>('GET', '/plans?limit=100')
+  const plans = list.ok ? list.value.data : []
+  const page = (body: Content, status = 200, tables: readonly TableView[] = []): PageView => ({
+    ...{ title: 'Simulations', status, tables },
+    body: html`${head}${questionForm(asked, plans)}${body}`,
+  })
+  if (asked.object === '') return page(null)
+  if (asked.plan === '' && asked.tariff === '')
+    return page(html`<div class="empty"><p>Choose a plan, or enter a tariff, to compare with.</p></div>`)
+  const result = await simulate(request, asked, plans)
+  if (!result.ok) return page(errorNotice(result.fault), result.status)
+  const { content, tables } = comparison(request, result.value)
+  return page(
+    html`${facts(['Period', `${result.value.start_date} to ${result.value.end_date}, the last day excluded`])}${stateOf(request, result.value)}${content}`,
+    200,
+    tables,
+  )
+}
+
+export const simulationRoutes: readonly ConsoleRoute[] = [getRoute('/console/simulations', showSimulation)]
