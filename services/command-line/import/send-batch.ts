@@ -17,6 +17,7 @@ import {
   type RowCode,
   refusedRow,
 } from '../../domain/interchange/reading.ts'
+import { semaphore } from '../../platform/concurrency/semaphore.ts'
 import { CallError, refusalOf } from '../service-client.ts'
 import { callPatiently, type ImportTarget } from './import-target.ts'
 import type { ReadingBatch } from './reading-batch.ts'
@@ -46,17 +47,27 @@ const maxKnownObjects = 100_000
 /** Result of a search for an object: its id, null if it does not exist, undefined if the key cannot read objects. */
 type FoundObject = string | null | undefined
 
-/** Return a search for objects by id or reference. Answers are cached. */
+/** Searches that run at the same time. */
+const concurrentSearches = 8
+
+/** Return a search for objects by id or reference. Answers are cached, and a running search is shared. */
 const objectFinder = ({ target: { client }, signal, onWait }: SenderOptions) => {
-  const known = new Map<string, FoundObject>()
-  return async (kind: 'locations' | 'devices', name: string): Promise<FoundObject> => {
-    const path = `/${kind}/${encodeURIComponent(name)}`
-    if (known.has(path)) return known.get(path)
+  const known = new Map<string, Promise<FoundObject>>()
+  const limited = semaphore(concurrentSearches)
+  const search = async (path: string): Promise<FoundObject> => {
     const answer = await callPatiently(() => client.call<{ readonly id: string }>('GET', path), signal, onWait)
     const isMissing = [404, 409, 422].includes(answer.status)
-    const found = answer.status === 200 ? answer.body?.id : isMissing ? null : undefined
+    return answer.status === 200 ? answer.body?.id : isMissing ? null : undefined
+  }
+  return (kind: 'locations' | 'devices', name: string): Promise<FoundObject> => {
+    const path = `/${kind}/${encodeURIComponent(name)}`
+    const earlier = known.get(path)
+    if (earlier !== undefined) return earlier
     if (known.size >= maxKnownObjects) known.clear()
+    const found = limited(() => search(path))
     known.set(path, found)
+    // The caller receives the error. A later call searches again.
+    found.catch(() => known.delete(path))
     return found
   }
 }
@@ -151,18 +162,23 @@ const nothingSent: SentBatch = { accepted: 0, refused: [], batchIds: [] }
  * References that the key cannot read, or that no object has, stay.
  */
 const nameWriter = async (intervals: readonly FileReading[], find: Finder): Promise<NameWriter> => {
-  const references = { locations: new Map<string, string>(), devices: new Map<string, string>() }
-  const newReference = (name: ObjectName | null, kind: 'locations' | 'devices'): string | null =>
-    name === null || 'id' in name || references[kind].has(name.reference) ? null : name.reference
-  for (const { location, device } of intervals) {
-    for (const kind of ['locations', 'devices'] as const) {
-      const reference = newReference(kind === 'locations' ? location : device, kind)
-      if (reference === null) continue
-      const text = objectNameText({ reference })
-      references[kind].set(reference, (await find(kind, text)) ?? text)
-    }
+  const texts = { locations: new Map<string, string>(), devices: new Map<string, string>() }
+  const add = (name: ObjectName | null, kind: 'locations' | 'devices'): void => {
+    if (name !== null && 'reference' in name) texts[kind].set(name.reference, objectNameText(name))
   }
-  return (name, kind) => ('id' in name ? name.id : (references[kind].get(name.reference) ?? objectNameText(name)))
+  for (const { location, device } of intervals) {
+    add(location, 'locations')
+    add(device, 'devices')
+  }
+  const replace = async (kind: 'locations' | 'devices', reference: string, text: string): Promise<void> => {
+    const id = await find(kind, text)
+    if (typeof id === 'string') texts[kind].set(reference, id)
+  }
+  const searches = (['locations', 'devices'] as const).flatMap(kind =>
+    [...texts[kind]].map(([reference, text]) => replace(kind, reference, text)),
+  )
+  await Promise.all(searches)
+  return (name, kind) => ('id' in name ? name.id : (texts[kind].get(name.reference) ?? objectNameText(name)))
 }
 
 const sendIntervals = async (batch: ReadingBatch, options: SenderOptions, find: Finder): Promise<SentBatch> => {
