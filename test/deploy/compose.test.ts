@@ -145,3 +145,37 @@ describe.skipIf(skippedWithoutDocker('engine') !== null)(
     })
   },
 )
+
+describe.skipIf(skippedWithoutDocker('engine') !== null)('the image with embedded stores', { timeout: buildMs }, () => {
+  it('runs with one command and a volume, which keeps its data', async () => {
+    const name = `wattledger-embedded-${process.pid}`
+    const docker = async (...words: readonly string[]): Promise<string> => (await run('docker', words)).stdout.trim()
+    const start = () => docker('run', '-d', '--name', name, '-p', '127.0.0.1::8080', '-v', `${name}:/data`, name)
+    const ready = async (): Promise<void> => {
+      const url = `http://${(await docker('port', name, '8080')).split('\n')[0]}/health/ready`
+      await until(
+        () =>
+          fetch(url)
+            .then(({ ok }) => ok)
+            .catch(() => false),
+        ok => ok,
+        takeOverMs,
+      )
+      expect((await fetch(url)).status).toBe(200)
+    }
+    const keys = () => docker('exec', name, 'cat', '/data/sandbox.json')
+    try {
+      await docker('build', '-f', 'deploy/Dockerfile', '--target', 'embedded', '-t', name, '.')
+      await start()
+      await ready()
+      const first = await keys()
+      await docker('rm', '-f', name)
+      await start()
+      await ready()
+      expect(await keys()).toBe(first)
+    } finally {
+      await docker('rm', '-f', name).catch(() => undefined)
+      await docker('volume', 'rm', name).catch(() => undefined)
+    }
+  })
+})
