@@ -3,7 +3,7 @@ import { collectFileCosts, type FileCostCollector } from '../../domain/interchan
 import type { ObjectName } from '../../domain/interchange/reading.ts'
 import { keyVariable } from '../../platform/config/config.ts'
 import { openArchive, peekChunks } from '../../platform/interchange/archive.ts'
-import { textFormatOf } from '../../platform/interchange/file-format.ts'
+import { isSignedText, textFormatOf } from '../../platform/interchange/file-format.ts'
 import type { Command, CommandInput, CommandOption, CommandOutcome } from '../command.ts'
 import { CommandError, UsageError } from '../command.ts'
 import { parseAnswer } from '../export/stored-records.ts'
@@ -153,6 +153,10 @@ const openReadingSource = async (one: FileImport, costs: FileCostCollector): Pro
   const { file, progress, input } = one
   const { options } = input
   const { first, all, close } = await peekChunks(openArchive(file.chunks(progress.addBytes)))
+  if (isSignedText(first))
+    throw new CommandError(
+      `${file.name} has signed readings (OCMF). Wattledger does not verify signatures, so it does not import them. Import the readings as CSV.`,
+    )
   const format = options['format'] ?? (textFormatOf(first) === 'xml' ? 'green-button' : 'csv')
   if (format === 'green-button') {
     const source = await openGreenButton(one, all, costs)

@@ -11,6 +11,12 @@ export const textFormatOf = (first: Uint8Array): TextFormat => {
   return start.startsWith('<') ? 'xml' : 'csv'
 }
 
+/** Return whether a text has signed readings of a charging station: OCMF, alone or in the XML of transparency programs. */
+export const isSignedText = (first: Uint8Array): boolean => {
+  const start = new TextDecoder().decode(first.subarray(0, 4096)).trimStart()
+  return start.startsWith('OCMF|') || (start.startsWith('<') && start.includes('<signedData'))
+}
+
 /** Line of a text, from 1. */
 export type TextLine = { readonly text: string; readonly line: number }
 

@@ -7,6 +7,7 @@ import { expect, it } from 'vitest'
 import { runImport } from '../../support/interchange/run-import.ts'
 import { makeTestFolder } from '../../support/stores/postgres.ts'
 import { makeHome } from '../../support/system/home.ts'
+import { runCommand } from '../../support/system/run-command.ts'
 import { useSharedSystem } from '../../support/system/use-system.ts'
 
 const system = useSharedSystem()
@@ -61,4 +62,20 @@ it('standard input is read as a file', async () => {
   child.stdin?.end('start,end,value\n2026-01-01T00:00:00Z,2026-01-01T01:00:00Z,500\n')
   const report = child.stdout === null ? '' : await text(child.stdout)
   expect(JSON.parse(report)).toMatchObject({ file: '-', accepted: 1, refused: [] })
+})
+
+it('signed readings are refused, and the message names another way', async () => {
+  const signed = 'OCMF|{"FV":"1.0","RD":[{"TM":"2026-01-01T10:00:00,000+0100 S","RV":1.5,"RU":"kWh"}]}|{"SD":"00"}'
+  const files = [
+    fileOf('signed.txt', signed),
+    fileOf('signed.xml', '<?xml version="1.0"?>', `<values><value><signedData format="OCMF">${signed}</signedData>`),
+  ]
+  for (const file of files) {
+    const { base_url: url, test_key: key } = system.sandbox()
+    const { code, err } = await runCommand(['import', 'readings', file, '--location', 'depot-9', '--base-url', url], {
+      WATTLEDGER_API_KEY: key,
+      WATTLEDGER_DATA_DIR: makeTestFolder(),
+    })
+    expect([code, err]).toEqual([1, expect.stringMatching(/signed readings \(OCMF\).*as CSV/)])
+  }
 })
