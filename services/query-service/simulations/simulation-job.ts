@@ -5,14 +5,16 @@ import type { SimulatedPlan } from '../../domain/simulation/plan-prices.ts'
 import { addLocationBills, emptySums, type SimulationSums } from '../../domain/simulation/simulation-sums.ts'
 import { statementPeriods } from '../../domain/statement/statement-periods.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
-import { isFailure } from '../../platform/failure.ts'
+import { Failure, isFailure } from '../../platform/failure.ts'
 import {
+  countAttempt,
   oldestPendingSimulations,
   retrieveSimulation,
   type SimulationKey,
   type SimulationProgress,
   type StoredSimulation,
   saveProgress,
+  uncountAttempt,
 } from '../../platform/postgres/simulations/simulations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import type { LeasedTurn, LeasedWork } from '../../platform/role-module.ts'
@@ -74,15 +76,20 @@ export type SimulationWorkDependencies = SimulationDependencies & {
 
 /** Time in ms after which the progress of a simulation is stored, and another account gets its turn. */
 const turnMs = 2_000
-/** Longer than the calculation of the largest unit. */
-const leaseMs = 60_000
+/** Duration of the lease in ms. A third of it after the last renewal, the turn renews it. */
+const leaseMs = 15_000
 const restMs = 1_000
+/** Turns without progress after which a simulation fails. From the second one on, a turn calculates one unit only. */
+const maxAttempts = 5
 /** Maximum number of accounts that take turns. */
 const maxAccounts = 1_000
 
 type JobState = { sums: SimulationSums; doneCount: number; nextDay: number | null }
 
 type JobTurn = LeasedTurn & { readonly endsAt: number; readonly readSeries: SeriesReader }
+
+const leaseLost = (): Failure =>
+  new Failure('lease_lost', 'Another process continues the simulation.', { retriable: true })
 
 /** Calculate the next location from `nextDay` on, until the turn ends. */
 const continueLocation = async (
@@ -106,7 +113,7 @@ const continueLocation = async (
   const left: readonly DayRange[] = periods.value.filter(({ startDay }) => startDay >= (state.nextDay ?? startDay))
   const { rowsOf } = await countRows(dependencies.clickHouse, tenant, [site], request)
   for (const unit of unitsOf(site, left, rowsOf)) {
-    if ((await renewLease()) === null) throw new Error('Another process continues the simulation.')
+    if ((await renewLease()) === null) throw leaseLost()
     const plan = { tenant, unit, request, plans: plansById, decimals, signal, readSeries, at: dependencies.now() }
     // Simulations have a share of the work thread of their own, apart from the requests of the account.
     const bills = await calculateUnit(dependencies, plan, `${accountId} simulations`)
@@ -129,36 +136,66 @@ const internalError: Refusal = refused(
   'The simulation could not be calculated. Send it again, or report it',
 ).refusal
 
+/** Return the reason of a simulation whose calculation ended its process or its thread again and again. */
+const endsProcess = (locationId: string): Refusal =>
+  refused(
+    'internal_error',
+    `The calculation ended early ${maxAttempts} times at the location ${locationId}. Simulate it with fewer days, candidates or charges, or report it`,
+  ).refusal
+
+/** Return whether a turn failed for a reason outside of the simulation. A thread can end because of its work. */
+const isOutside = (error: unknown, { signal }: JobTurn): boolean =>
+  signal.aborted || (isFailure(error) && error.code !== 'work_thread_lost')
+
+/** Calculate locations until the turn ends. Returns the reason why the simulation fails; null if it does not. */
+const continueLocations = async (
+  dependencies: SimulationWorkDependencies,
+  stored: StoredSimulation,
+  job: SimulationJob,
+  state: JobState,
+  turn: JobTurn,
+): Promise<Refusal | null> => {
+  try {
+    while (state.doneCount < job.locationIds.length) {
+      const continued = await continueLocation(dependencies, stored, job, state, turn)
+      if (!continued.ok) return continued.refusal
+      if (performance.now() >= turn.endsAt) break
+    }
+    return null
+  } catch (error) {
+    if (isOutside(error, turn)) await uncountAttempt(dependencies.database.operator, stored)
+    if (isFailure(error) || turn.signal.aborted) throw error
+    dependencies.logger.error({ err: error, simulationId: stored.id }, 'Simulation failed')
+    return internalError
+  }
+}
+
 /** Continue a simulation for the time of a turn, and store its progress. */
 const continueSimulation = async (
   dependencies: SimulationWorkDependencies,
   stored: StoredSimulation,
   turn: JobTurn,
 ): Promise<void> => {
+  const { operator } = dependencies.database
+  const attempts = await countAttempt(operator, stored)
+  if (attempts === null) return
   const job = await fromJobText<SimulationJob>(stored.request, stored.accountId)
   const sums = stored.sums === null ? null : await fromJobText<SimulationSums>(stored.sums, stored.accountId)
   const state: JobState = {
     sums: sums ?? emptySums(job.request.candidates.length, job.request.isByLocation),
     ...{ doneCount: stored.doneCount, nextDay: stored.nextDay },
   }
-  let refusal: Refusal | null = null
-  try {
-    while (state.doneCount < job.locationIds.length && refusal === null) {
-      const continued = await continueLocation(dependencies, stored, job, state, turn)
-      if (!continued.ok) refusal = continued.refusal
-      if (performance.now() >= turn.endsAt) break
-    }
-  } catch (error) {
-    if (isFailure(error) || turn.signal.aborted) throw error
-    dependencies.logger.error({ err: error, simulationId: stored.id }, 'Simulation failed')
-    refusal = internalError
-  }
+  const endsAt = attempts === 1 ? turn.endsAt : performance.now()
+  const refusal =
+    attempts > maxAttempts
+      ? endsProcess(job.locationIds[state.doneCount] ?? '')
+      : await continueLocations(dependencies, stored, job, state, { ...turn, endsAt })
   const isDone = state.doneCount >= job.locationIds.length
   const progress: SimulationProgress = {
     ...{ doneCount: state.doneCount, nextDay: state.nextDay, sums: toJobText(state.sums), refusal },
     status: refusal !== null ? 'FAILED' : isDone ? 'DONE' : 'PENDING',
   }
-  await saveProgress(dependencies.database.operator, stored, progress)
+  await saveProgress(operator, stored, progress)
 }
 
 /**
@@ -187,8 +224,13 @@ export const simulationJobs = (dependencies: SimulationWorkDependencies): Leased
       lastServed.set(next.accountId, served)
       const stored = await withTenant(database, next, transaction => retrieveSimulation(transaction, next.id, now()))
       const endsAt = performance.now() + turnMs
-      if (stored?.status === 'PENDING')
+      if (stored?.status !== 'PENDING') return true
+      const timer = setInterval(() => void leased.renewLease().catch(() => undefined), leaseMs / 3)
+      try {
         await continueSimulation(dependencies, stored, { ...leased, endsAt, readSeries })
+      } finally {
+        clearInterval(timer)
+      }
       return true
     },
   }

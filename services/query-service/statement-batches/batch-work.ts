@@ -10,7 +10,7 @@ import {
 } from '../../platform/postgres/statements/statement-batches.ts'
 import { withOperator } from '../../platform/postgres/transaction.ts'
 import type { BatchDependencies } from './batch-dependencies.ts'
-import { processPage } from './process-page.ts'
+import { isOutage, processPage } from './process-page.ts'
 
 /** Work on the batches of all accounts. Disposing of it waits for the current page. */
 export type BatchWork = AsyncDisposable & {
@@ -47,8 +47,8 @@ const doPage = async (dependencies: BatchDependencies, signal: AbortSignal): Pro
     if (result === null) await releasePage(operator, page, { pauseMs: failurePauseMs, isCounted: false })
     else await storeResult(dependencies, page, result)
   } catch (error) {
-    const isTemporary = signal.aborted || (isFailure(error) && error.retriable)
-    await releasePage(operator, page, { pauseMs: signal.aborted ? 0 : failurePauseMs, isCounted: !isTemporary })
+    const isCounted = !signal.aborted && !isOutage(error)
+    await releasePage(operator, page, { pauseMs: signal.aborted ? 0 : failurePauseMs, isCounted })
     if (!signal.aborted) throw error
   } finally {
     clearInterval(timer)

@@ -61,6 +61,10 @@ const requestedOf = (context: PageContext, locationId: string) => {
   return { id: idOf(context, locationId), locationId, request: statementRequestText(request), startDay, endDay }
 }
 
+/** Return whether an error has a cause outside of the page. The work thread can end because of its work. */
+export const isOutage = (error: unknown): boolean =>
+  isFailure(error) && error.retriable && error.code !== 'work_thread_lost'
+
 /** Return whether a refusal is temporary. */
 const isTemporary = ({ code }: Refusal): boolean => code === 'unavailable'
 
@@ -76,7 +80,7 @@ const calculateAlone = async (context: PageContext, locationId: string): Promise
     if (answer.serialized === undefined) throw new TypeError('A statement was not written as JSON.')
     return { text: await answerText(answer.serialized) }
   } catch (error) {
-    if (isFailure(error) && error.retriable) return 'LATER'
+    if (isOutage(error)) return 'LATER'
     throw error
   }
 }
@@ -169,7 +173,7 @@ const cannotCalculate = {
 
 const resultOf = async (
   results: readonly (readonly [string, Exclude<LocationResult, 'LATER'>])[],
-  pauseMs: number,
+  { attempts, pauseMs }: Pick<PageResult, 'attempts' | 'pauseMs'>,
 ): Promise<PageResult> => {
   const texts = results.flatMap(([, result]) => ('text' in result ? [result.text] : []))
   const failures = results.flatMap(([locationId, result]): BatchFailure[] =>
@@ -177,7 +181,15 @@ const resultOf = async (
   )
   const lines = texts.map(text => `${text}\n`).join('')
   const answers = await compress(Buffer.from(lines))
-  return { processed: results.length, done: texts.length, failures, answers, deviceIds: devicesIn(lines), pauseMs }
+  return {
+    processed: results.length,
+    done: texts.length,
+    failures,
+    answers,
+    deviceIds: devicesIn(lines),
+    attempts,
+    pauseMs,
+  }
 }
 
 /**
@@ -196,7 +208,7 @@ export const processPage = async (
   const context = { dependencies, page, request, plan }
   const [first] = page.locationIds
   if (first !== undefined && page.attempts > attemptLimits.alone)
-    return resultOf([[first, { refusal: cannotCalculate }]], 0)
+    return resultOf([[first, { refusal: cannotCalculate }]], { attempts: 0, pauseMs: 0 })
   const together = await calculateTogether(context, deadline)
   const results: [string, Exclude<LocationResult, 'LATER'>][] = []
   let length = 0
@@ -212,5 +224,7 @@ export const processPage = async (
     const isEnough = length > maxPageLength || performance.now() > deadline || signal.aborted
     if (isEnough || page.attempts > attemptLimits.together) break
   }
-  return results.length === 0 ? null : resultOf(results, pauseMs)
+  // Until the location that ended the process is found, each location of the page is calculated alone.
+  const attempts = page.attempts > attemptLimits.together ? attemptLimits.together : 0
+  return results.length === 0 ? null : resultOf(results, { attempts, pauseMs })
 }

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { type SimulationAnswer, simulate } from '../../support/simulations/simulation-answer.ts'
 import { bought, makeHome } from '../../support/system/home.ts'
 import { inParallel } from '../../support/system/in-parallel.ts'
+import { killAtWork } from '../../support/system/kill-at-work.ts'
 import { until } from '../../support/system/until.ts'
 import { useSystem } from '../../support/system/use-system.ts'
 
@@ -52,4 +53,46 @@ it('a large simulation is calculated once after its process was killed', {
   expect(done.locations?.map(({ location_id, baseline }) => [location_id, baseline])).toEqual(
     one.locations?.map(({ location_id, baseline }) => [location_id, baseline]),
   )
+})
+
+const turns = {
+  lock: null,
+  attempts: 'select attempts from simulations order by id desc limit 1',
+  expire: "update leases set expires_at = clock_timestamp() where name = 'simulations'",
+}
+
+it('a simulation that ends its process five times has failed, and the next one is calculated', {
+  timeout: 300_000,
+}, async () => {
+  let client = await system.login()
+  const home = await makeHome(client, { import: 0.1 })
+  await client.submit([bought(home, 1, '2024-02-29T10:00:00Z', '2024-02-29T11:00:00Z')])
+  const peak = { kind: 'DEMAND', interval_minutes: 15, price: 1, per: 'MONTH' }
+  const peaks = Array.from({ length: 100 }, (_, index) => ({ ...peak, name: `peak ${index}` }))
+  const candidates = Array.from({ length: 50 }, (_, index) => ({ name: `c${index}`, charges: peaks }))
+  const body = { object_ids: [home], start_date: '2022-01-01', end_date: '2025-01-01' }
+  let id = ''
+  const seen = await killAtWork(system, turns, 5, async () => {
+    id = ((await client.ask('POST', '/simulations', { ...body, candidates })) as SimulationAnswer).id ?? ''
+  })
+  expect(seen).toEqual([1, 2, 3, 4, 5])
+  client = await system.login()
+  const get = async (of: string) => (await client.ask('GET', `/simulations/${of}`)) as SimulationAnswer
+  const failed = await until(
+    () => get(id),
+    ({ status }) => status !== 'PENDING',
+    60_000,
+  )
+  const message = `The calculation ended early 5 times at the location ${home}. Simulate it with fewer days, candidates or charges, or report it.`
+  expect([failed.status, failed.error]).toEqual(['FAILED', { code: 'internal_error', message }])
+  const { id: next } = (await client.ask('POST', '/simulations', {
+    ...{ ...body, start_date: '2024-01-01' },
+    candidates: Array.from({ length: 50 }, (_, index) => ({ name: `c${index}`, charges: [...charges, ...charges] })),
+  })) as SimulationAnswer
+  const done = await until(
+    () => get(next ?? ''),
+    ({ status }) => status !== 'PENDING',
+    60_000,
+  )
+  expect([done.status, done.error]).toEqual(['DONE', null])
 })

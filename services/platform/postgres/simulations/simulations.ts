@@ -88,6 +88,29 @@ export const oldestPendingSimulations = (operator: Query, limit: number): Promis
     select distinct on (account_id) account_id as "accountId", live_mode as "liveMode", id
     from simulations where status = 'PENDING' order by account_id, id limit ${limit}`)
 
+/** State of a simulation that its progress changes. */
+type SimulationState = Pick<StoredSimulation, 'accountId' | 'liveMode' | 'id' | 'doneCount' | 'nextDay'>
+
+/** Return the condition of a simulation that is still in a state: another process has not continued it. */
+const isStill = (before: SimulationState) => sql`${ownedBy(before)} and id = ${before.id} and status = 'PENDING'
+  and done_count = ${before.doneCount} and next_day is not distinct from ${before.nextDay}`
+
+/**
+ * Count a turn before its work, so that a turn that ends the process is counted too. Returns the turns since the last
+ * progress, this one included; null if the simulation is no longer in the state `before`.
+ */
+export const countAttempt = async (operator: Query, before: SimulationState): Promise<number | null> => {
+  const row = await readFirst(operator)<{ readonly attempts: number }>(
+    sql`update simulations set attempts = attempts + 1 where ${isStill(before)} returning attempts`,
+  )
+  return row?.attempts ?? null
+}
+
+/** Take back the count of a turn that ended early for a reason outside of the simulation. */
+export const uncountAttempt = async (operator: Query, before: SimulationState): Promise<void> => {
+  await operator(sql`update simulations set attempts = attempts - 1 where ${isStill(before)} and attempts > 0`)
+}
+
 /** Progress of a simulation after some work. */
 export type SimulationProgress = Pick<StoredSimulation, 'doneCount' | 'nextDay' | 'sums' | 'status' | 'refusal'>
 
@@ -97,15 +120,13 @@ export type SimulationProgress = Pick<StoredSimulation, 'doneCount' | 'nextDay' 
  */
 export const saveProgress = (
   operator: Query,
-  before: Pick<StoredSimulation, 'accountId' | 'liveMode' | 'id' | 'doneCount' | 'nextDay'>,
+  before: SimulationState,
   { doneCount, nextDay, sums, status, refusal }: SimulationProgress,
 ): Promise<boolean> =>
   hasRow(operator)(sql`
     update simulations set done_count = ${doneCount}, next_day = ${nextDay}, sums = ${sums}, status = ${status},
-      refusal = ${refusal === null ? null : JSON.stringify(refusal)}
-    where ${ownedBy(before)} and id = ${before.id} and status = 'PENDING' and done_count = ${before.doneCount}
-      and next_day is not distinct from ${before.nextDay}
-    returning 1`)
+      refusal = ${refusal === null ? null : JSON.stringify(refusal)}, attempts = 0
+    where ${isStill(before)} returning 1`)
 
 /** Delete up to `limit` simulations that can no longer be read. Returns their number. */
 export const deleteExpiredSimulations = (operator: Query, at: number, limit: number): Promise<number> =>

@@ -251,6 +251,8 @@ export type PageResult = {
   readonly failures: readonly BatchFailure[]
   readonly answers: Buffer
   readonly deviceIds: readonly string[]
+  /** Attempts that count for the other locations of the page already. */
+  readonly attempts: number
   /** Pause in ms before the other locations of the page are due. */
   readonly pauseMs: number
 }
@@ -263,7 +265,7 @@ export type PageResult = {
 export const finishPage = async (
   operator: Query,
   page: ClaimedPage,
-  { processed, done, failures, answers, deviceIds, pauseMs }: PageResult,
+  { processed, done, failures, answers, deviceIds, attempts, pauseMs }: PageResult,
 ): Promise<boolean> => {
   const { batchId, firstIndex, locationIds, claim } = page
   const owned = ownedBy(page)
@@ -283,9 +285,9 @@ export const finishPage = async (
   if (stored === 0) return false
   if (processed < locationIds.length) {
     await operator(sql`
-      insert into statement_batch_pages (account_id, live_mode, batch_id, first_index, location_ids, due_at)
+      insert into statement_batch_pages (account_id, live_mode, batch_id, first_index, location_ids, attempts, due_at)
       values (${page.accountId}, ${page.liveMode}, ${batchId}, ${firstIndex + processed},
-        ${locationIds.slice(processed)}, clock_timestamp() + ${pauseMs} * interval '1 millisecond')`)
+        ${locationIds.slice(processed)}, ${attempts}, clock_timestamp() + ${pauseMs} * interval '1 millisecond')`)
   }
   return true
 }

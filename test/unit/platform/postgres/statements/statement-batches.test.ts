@@ -49,7 +49,7 @@ const finish = (page: ClaimedPage, processed = page.locationIds.length, failures
   withOperator(database, ({ query }) => {
     const ids = page.locationIds.slice(failures.length, processed)
     const answers = zstdCompressSync(linesOf(ids))
-    const result = { processed, done: ids.length, failures, answers, deviceIds: [], pauseMs: 0 }
+    const result = { processed, done: ids.length, failures, answers, deviceIds: [], attempts: 0, pauseMs: 0 }
     return finishPage(query, page, result)
   })
 const find = (id: string) => withTenant(database, tenant, transaction => findBatch(transaction, id, at))
@@ -92,7 +92,7 @@ describe('a batch of statements', () => {
     expect([first.attempts, second.attempts]).toEqual([1, 2])
     const finishOrUndo = (page: ClaimedPage) =>
       withOperator(database, async ({ query }) => {
-        const result = { processed: 3, done: 3, failures: [], answers: Buffer.alloc(0), deviceIds: [], pauseMs: 0 }
+        const result = { processed: 3, done: 3, failures: [], answers: Buffer.alloc(0), deviceIds: [], attempts: 0, pauseMs: 0 }
         if (!(await finishPage(query, page, result))) throw new Error('lost')
       })
     await expect(finishOrUndo(first)).rejects.toThrow('lost')
@@ -175,7 +175,15 @@ describe('an erasure', () => {
     const page = await claim()
     await withOperator(database, ({ query }) => {
       const answers = zstdCompressSync(line('DRAFT', draft) + line('FINAL', final) + line('DRAFT', others))
-      const result = { processed: 3, done: 3, failures: [], answers, deviceIds: [device, kept], pauseMs: 0 }
+      const result = {
+        processed: 3,
+        done: 3,
+        failures: [],
+        answers,
+        deviceIds: [device, kept],
+        attempts: 0,
+        pauseMs: 0,
+      }
       return finishPage(query, page, result)
     })
     const erase = (locationIds: readonly string[], deviceIds: readonly string[]) =>
