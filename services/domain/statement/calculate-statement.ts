@@ -193,6 +193,9 @@ const spanOf = ({ periods, metered: { timeZone } }: StatementInput): Interval =>
   end: startOfDayNumber(timeZone, periods[periods.length - 1]?.endDay ?? 0),
 })
 
+/** Number of the rules of the calculation. A change of the rules that changes an amount or a component raises it. */
+export const statementRules = 1
+
 /**
  * Calculate the statement of a location, with a pause at least every some hundred records or intervals.
  * Lines of a period: energy by direction and component; charges by sequence and creation; limits and percentages by

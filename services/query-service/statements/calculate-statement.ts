@@ -5,12 +5,19 @@ import { readStatementRequest, statementInput } from '../../contract/statements/
 import { accepted, type Result } from '../../domain/refusal.ts'
 import type { FinalStatement } from '../../domain/statement/adjustments.ts'
 import { Failure } from '../../platform/failure.ts'
-import type { StoredFinal, StoredLine } from '../../platform/postgres/statements/statements.ts'
+import {
+  type CurrentLines,
+  type StoredFinal,
+  type StoredLine,
+  saveCurrentLines,
+} from '../../platform/postgres/statements/statements.ts'
+import { withTenant } from '../../platform/postgres/transaction.ts'
 import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
 import { tenantOf } from '../change.ts'
 import { discardWork, runWork, type StartedWork } from '../work-thread/run-work.ts'
 import type { StatementFacts, StatementHead, StatementInput } from '../work-thread/statement-work.ts'
 import { type BillingTerms, type StatementPlan, type StatementStores, withSources } from './gather-statement.ts'
+import { readBases } from './statement-basis.ts'
 
 export type StatementDependencies = StatementStores & {
   /** Thread that runs the work of large requests. */
@@ -97,9 +104,24 @@ export const readStoredRequest = (text: string) => {
 const adjustmentsOf = (lines: readonly StoredLine[], statementId: string): readonly StoredLine[] =>
   lines.filter(line => line.statementId === statementId)
 
+/** Calculate the lines of a FINAL statement from the present rows, charges and tariffs. */
+const calculateLines = async (
+  dependencies: StatementDependencies,
+  request: StatementCaller,
+  terms: BillingTerms,
+  { request: text }: StoredFinal,
+): Promise<Result<readonly StoredLine[]>> => {
+  const plan = { terms, ...readStoredRequest(text), finals: [], at: request.at }
+  const now = await calculateStatement(dependencies, request, plan, { status: 'DRAFT', output: 'LINES' })
+  if (!now.ok) return now
+  await discardWork(now.value.work)
+  return accepted(now.value.facts.lines)
+}
+
 /**
- * Calculate the FINAL statements that end at or before a day again, one after the other, so that a draft from this day
- * can adjust them. `finals`: all FINAL statements of the location.
+ * Return the FINAL statements that end at or before a day with their lines of now, so that a draft from this day can
+ * adjust them. A statement is calculated again only if something that decides its lines has changed. `finals`: all FINAL
+ * statements of the location.
  */
 export const comparedFinals = async (
   dependencies: StatementDependencies,
@@ -108,15 +130,23 @@ export const comparedFinals = async (
   finals: readonly StoredFinal[],
   startDay: number,
 ): Promise<Result<readonly FinalStatement[]>> => {
+  const earlier = finals.filter(({ endDay }) => endDay <= startDay)
+  if (earlier.length === 0) return accepted([])
+  const tenant = tenantOf(request)
+  const bases = await readBases(dependencies, tenant, terms, earlier)
   const compared: FinalStatement[] = []
-  for (const { id: statementId, lines: final, request: text, endDay } of finals) {
-    if (endDay > startDay) continue
-    const plan = { terms, ...readStoredRequest(text), finals: [], at: request.at }
-    const now = await calculateStatement(dependencies, request, plan, { status: 'DRAFT', output: 'LINES' })
-    if (!now.ok) return now
-    await discardWork(now.value.work)
-    const adjusted = finals.flatMap(({ lines }) => adjustmentsOf(lines, statementId))
-    compared.push({ statementId, final, current: now.value.facts.lines, adjusted })
+  const calculated = new Map<string, CurrentLines>()
+  for (const final of earlier) {
+    const { id: statementId, lines, current: known } = final
+    const basis = bases.get(statementId)
+    const isKnown = basis !== undefined && known?.basis === basis
+    const current = isKnown ? accepted(known.lines) : await calculateLines(dependencies, request, terms, final)
+    if (!current.ok) return current
+    if (basis !== undefined && !isKnown) calculated.set(statementId, { basis, lines: current.value })
+    const adjusted = finals.flatMap(one => adjustmentsOf(one.lines, statementId))
+    compared.push({ statementId, final: lines, current: current.value, adjusted })
   }
+  if (calculated.size > 0)
+    await withTenant(dependencies.database, tenant, transaction => saveCurrentLines(transaction, calculated))
   return accepted(compared)
 }

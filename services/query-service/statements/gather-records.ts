@@ -7,6 +7,7 @@ import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import { kindsOfLocations } from '../../platform/clickhouse/meter-cost/location-flows.ts'
+import { type FingerprintRequest, readRowFingerprints } from '../../platform/clickhouse/meter-cost/row-fingerprints.ts'
 import {
   type LocationFacts,
   readLocationFacts,
@@ -36,8 +37,16 @@ export type RecordsRequest = {
 /** Gathered records of a location. `priceInterval` contains each record that overlaps the span completely. */
 export type GatheredRecords = StoredRecords & { readonly priceInterval: Interval; readonly bytes: number }
 
+/** Fingerprints of the rows in intervals, and the flows in which the records of devices are included by default. */
+export type RecordFingerprints = {
+  readonly fingerprints: readonly string[]
+  readonly includesDevices: StoredRecords['includesDevices']
+}
+
 /** Reader of the records of statements. */
 export type RecordReader = {
+  /** Read fingerprints of the rows of a location: they are equal if the rows are. */
+  readonly fingerprintsOf: (request: FingerprintRequest) => Promise<RecordFingerprints>
   /**
    * Read records and use them. They show one state of the stored rows, apart from concurrent first records of a kind.
    * The records of one large request are in memory at a time.
@@ -131,6 +140,13 @@ const readRecords = async (
   return { locationId, span, blocks, includesDevices, bytes, priceInterval: priceIntervalOf(span, longRows) }
 }
 
+const readFingerprints = async (db: ClickHouse, request: FingerprintRequest): Promise<RecordFingerprints> => {
+  const { tenant, locationId } = request
+  const { kinds } = await readLocationFacts(db, { tenant, locationId, from: 0, to: 0 })
+  const includesDevices = await readInclusion(db, { tenant, locationId, includeDevices: 'auto' }, kinds)
+  return { includesDevices, fingerprints: await readRowFingerprints(db, request) }
+}
+
 const tooManyReads = (): Failure =>
   new Failure('clickhouse_busy', 'Too many large statements of the account wait.', { retriable: true })
 
@@ -138,6 +154,7 @@ const tooManyReads = (): Failure =>
 export const createRecordReader = (db: ClickHouse): RecordReader => {
   const largeReads: FairShare = fairShare(largeLimits)
   return {
+    fingerprintsOf: request => readFingerprints(db, request),
     withRecords: async (request, use) => {
       const small = await readRecords(db, request, maxSharedBytes)
       if (small !== null) return use(small)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
-import { findEmbeddedServer } from '../../../services/platform/postgres/embedded/embedded-server.ts'
+import type pg from 'pg'
+import { withServer } from './embedded-server.ts'
 import type { SystemInUse } from './use-system.ts'
 
 /** Work that a process of the system counts before it begins. */
@@ -11,20 +11,6 @@ export type CountedWork = {
   readonly attempts: string
   /** SQL that ends the claims or the lease of the killed process. */
   readonly expire: string
-}
-
-const withServer = async <T>({ folder }: SystemInUse, use: (client: pg.Client) => Promise<T>): Promise<T> => {
-  const address = await findEmbeddedServer(folder)
-  if (address === null || 'url' in address) throw new Error('No server runs.')
-  const client = new pg.Client({ ...address })
-  // The server can end with the killed process.
-  client.on('error', () => undefined)
-  await client.connect()
-  try {
-    return await use(client)
-  } finally {
-    await client.end().catch(() => undefined)
-  }
 }
 
 const readAttempts = async (client: pg.Client, { attempts }: CountedWork): Promise<number> =>

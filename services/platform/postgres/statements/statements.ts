@@ -28,11 +28,15 @@ export type StoredStatement = DayRange & {
   readonly isFinal: boolean
 }
 
-/** FINAL statement with the lines that adjustments compare. */
+/** Lines of a FINAL statement as they were calculated last. `basis`: hash of all that decided them. */
+export type CurrentLines = { readonly basis: string; readonly lines: readonly StoredLine[] }
+
+/** FINAL statement with the lines that adjustments compare. `current`: null if it was not calculated again. */
 export type StoredFinal = DayRange & {
   readonly id: string
   readonly request: string
   readonly lines: readonly StoredLine[]
+  readonly current: CurrentLines | null
 }
 
 /** Time in ms for which a request is stored after it was last asked. */
@@ -90,11 +94,32 @@ export const readFinals = async (
   locationId: string,
 ): Promise<readonly StoredFinal[]> => {
   const rows = await readRows(transaction.query)<
-    Pick<StatementRow, 'id' | 'request' | 'startDate' | 'endDate'> & { readonly lines: string }
+    Pick<StatementRow, 'id' | 'request' | 'startDate' | 'endDate'> & {
+      readonly lines: string
+      readonly basis: string | null
+      readonly currentLines: string | null
+    }
   >(sql`
-    select id, request, start_date::text as "startDate", end_date::text as "endDate", lines from statements
+    select id, request, start_date::text as "startDate", end_date::text as "endDate", lines,
+      current_basis as basis, current_lines as "currentLines"
+    from statements
     where ${ownedBy(transaction)} and location_id = ${locationId} and finalised_at is not null order by start_date`)
-  return rows.map(row => ({ ...fromRow(row), lines: linesFromText(row.lines) }))
+  return rows.map(({ basis, currentLines, ...row }) => ({
+    ...fromRow(row),
+    lines: linesFromText(row.lines),
+    current: basis === null || currentLines === null ? null : { basis, lines: linesFromText(currentLines) },
+  }))
+}
+
+/** Store the lines of FINAL statements as they were calculated last. */
+export const saveCurrentLines = async (
+  transaction: TenantTransaction,
+  currents: ReadonlyMap<string, CurrentLines>,
+): Promise<void> => {
+  for (const [id, { basis, lines }] of currents)
+    await transaction.query(sql`
+      update statements set current_basis = ${basis}, current_lines = ${linesToText(lines)}
+      where ${ownedBy(transaction)} and id = ${id} and finalised_at is not null`)
 }
 
 /** Answer of a request as it is recorded. */
@@ -179,7 +204,7 @@ export const saveFinal = async (
 export const voidFinal = async (transaction: TenantTransaction, id: string, at: number): Promise<void> => {
   await transaction.query(sql`
     update statements set finalised_at = null, answer = null, summary = null, draft_hash = null, lines = null,
-      requested_at = ${toTimestamp(at)}
+      current_basis = null, current_lines = null, requested_at = ${toTimestamp(at)}
     where ${ownedBy(transaction)} and id = ${id}`)
 }
 
