@@ -2,7 +2,8 @@ import type { LocationCalendar } from '../charge/location-calendar.ts'
 import type { TimeZone } from '../civil-time.ts'
 import { dayMs, type Interval, overlaps } from '../interval.ts'
 import { type CompiledSchedule, compileSchedule } from '../tariff/compiled-schedule.ts'
-import type { PricePlan } from '../tariff/price-plan.ts'
+import type { PlanInput, PricePlan } from '../tariff/price-plan.ts'
+import type { PricingPool } from '../tariff/pricing-pool.ts'
 import type { DirectionPrices, PricePeriod, PricingSnapshot } from '../tariff/snapshot.ts'
 import type { MarketSeries, ScheduleEntry, TariffDirection } from '../tariff/tariff.ts'
 
@@ -158,30 +159,39 @@ export const copyPricing = (
 
 const noPrices: DirectionPrices = { pricePeriods: [], isTiered: { COMMODITY: false, NON_COMMODITY: false } }
 
-/** Create a snapshot from a copy. Only prices of the copied directions and interval may be requested. */
-export const snapshotFromCopy = (copy: PricingCopy): PricingSnapshot => {
+const createPlan = (input: PlanInput): PricePlan => ({
+  ...input,
+  ...{ segmentByTimeBands: new Map(), days: new Map(), onDayBuilt: () => undefined },
+  latest: { interval: -1, segment: null },
+})
+
+type PlanPool = Pick<PricingPool, 'compiledScheduleOf' | 'planOf'>
+
+/** Creates plans for one snapshot. */
+const noPool: PlanPool = {
+  compiledScheduleOf: ({ schedule, marketRates }) => compileSchedule(schedule, marketRates),
+  planOf: createPlan,
+}
+
+/**
+ * Create a snapshot from a copy. Only prices of the copied directions and interval may be requested. With a `pool`,
+ * copies that share schedules share their days.
+ */
+export const snapshotFromCopy = (copy: PricingCopy, pool: PlanPool = noPool): PricingSnapshot => {
   const { locationId, currencyCode, timeZone: zone, tariffLines } = copy
-  const schedules = copy.schedules.map(({ schedule, marketRates }) => compileSchedule(schedule, marketRates))
+  const schedules = copy.schedules.map(pool.compiledScheduleOf)
   const elementAt = <T>(list: readonly T[], index: number | null): T | null =>
     index === null ? null : (list[index] as T)
-  const createPlan = ({ commodity, nonCommodity, market, calendar, isFree }: PlanCopy): PricePlan => ({
-    ...{
-      zone,
-      isFree,
+  const planOf = ({ commodity, nonCommodity, market, calendar, isFree }: PlanCopy): PricePlan =>
+    pool.planOf({
+      ...{ zone, isFree },
       commodity: elementAt(schedules, commodity),
       nonCommodity: elementAt(schedules, nonCommodity),
       market: elementAt(copy.markets, market),
       calendar: elementAt(copy.calendars, calendar),
-    },
-    ...{
-      segmentByTimeBands: new Map(),
-      days: new Map(),
-      onDayBuilt: () => undefined,
-      latest: { interval: -1, segment: null },
-    },
-  })
-  const plans = copy.plans.map(createPlan)
-  const emptyPlan = createPlan({
+    })
+  const plans = copy.plans.map(planOf)
+  const emptyPlan = planOf({
     ...{ commodity: null, nonCommodity: null, market: null, calendar: null },
     isFree: false,
   })

@@ -11,7 +11,7 @@ export type BatchFailure = { readonly locationId: string; readonly code: Refusal
 export const maxBatchLocations = 100_000
 /** Maximum number of batches of an account and mode that run at the same time. */
 export const maxRunningBatches = 2
-/** Number of locations that a process claims at a time. */
-export const batchPageSize = 100
+/** Number of locations that a process claims at a time. Their months of hourly records are read at once. */
+export const batchPageSize = 80
 /** Time in ms for which a batch and its export are kept after its end. */
 export const batchRetentionMs: number = 30 * dayMs

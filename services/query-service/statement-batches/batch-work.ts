@@ -21,6 +21,11 @@ export type BatchWork = AsyncDisposable & {
 /** Time in ms for which a claim is valid. A third of it after the last extension, it is extended. */
 const claimMs = 15_000
 const restMs = 1_000
+/**
+ * Pages that a process works on at the same time: one is read and stored while another one is calculated. Only one of
+ * them may have failed before, so that a page that ends the process again and again ends no second page each time.
+ */
+const claims = [{ onlyFirst: false }, { onlyFirst: true }]
 const failurePauseMs = 2_000
 
 const claimLost = (): Failure =>
@@ -36,9 +41,13 @@ const storeResult = async ({ database }: BatchDependencies, page: ClaimedPage, r
 }
 
 /** Claim a page and process it. Returns false if no page is due. */
-const doPage = async (dependencies: BatchDependencies, signal: AbortSignal): Promise<boolean> => {
+const doPage = async (
+  dependencies: BatchDependencies,
+  signal: AbortSignal,
+  claim: { readonly onlyFirst: boolean },
+): Promise<boolean> => {
   const { operator } = dependencies.database
-  const page = await claimPage(operator, claimMs)
+  const page = await claimPage(operator, claimMs, claim)
   if (page === null) return false
   const extend = (): void => void extendClaim(operator, page, claimMs).catch(() => undefined)
   const timer = setInterval(extend, claimMs / 3)
@@ -57,28 +66,32 @@ const doPage = async (dependencies: BatchDependencies, signal: AbortSignal): Pro
 }
 
 /**
- * Work on batches of statements, one page at a time. Each process of the query service does it: a claim gives a page to
+ * Work on batches of statements, two pages at a time. Each process of the query service does it: a claim gives a page to
  * one process. After a crash the claim expires, and the page is calculated again: drafts have the same ids, and a
  * statement that is FINAL already stays as it is.
  * Source: docs/rules/statement-batches.md #work.
  */
 export const startBatchWork = (dependencies: BatchDependencies): BatchWork => {
   const stopping = new AbortController()
-  let pause = new AbortController()
-  const run = async (): Promise<void> => {
+  const pauses = new Set<AbortController>()
+  const run = async (claim: { readonly onlyFirst: boolean }): Promise<void> => {
     while (!stopping.signal.aborted) {
-      pause = new AbortController()
-      const hasMore = await doPage(dependencies, stopping.signal).catch(error => {
+      const pause = new AbortController()
+      pauses.add(pause)
+      const hasMore = await doPage(dependencies, stopping.signal, claim).catch(error => {
         if (!stopping.signal.aborted) dependencies.logger.warn({ err: error }, 'Page of a batch failed, retrying')
         return false
       })
       const signal = AbortSignal.any([stopping.signal, pause.signal])
       if (!hasMore) await sleep(restMs, undefined, { signal }).catch(() => undefined)
+      pauses.delete(pause)
     }
   }
-  const running = run()
+  const running = Promise.all(claims.map(run))
   return {
-    wake: () => pause.abort(),
+    wake: () => {
+      for (const pause of pauses) pause.abort()
+    },
     [Symbol.asyncDispose]: async () => {
       stopping.abort()
       await running

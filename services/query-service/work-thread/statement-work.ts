@@ -22,7 +22,7 @@ import type { ComparedLine, FinalStatement } from '../../domain/statement/adjust
 import { calculateStatement, type Statement } from '../../domain/statement/calculate-statement.ts'
 import type { BilledTariff } from '../../domain/statement/energy-sums.ts'
 import type { ExpectedRecords } from '../../domain/statement/statement-gaps.ts'
-import { createPricingPool } from '../../domain/tariff/pricing-pool.ts'
+import { createPricingPool, type PricingPool } from '../../domain/tariff/pricing-pool.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 import { jsonPieces } from '../../platform/write-json.ts'
 import { encodeTexts } from './answer-bytes.ts'
@@ -112,8 +112,10 @@ const sumLines = ({ periods }: Statement): readonly LineSum[] => {
 function* calculate(
   input: PageStatement,
   read: Generator<undefined, ReadRecords>,
+  pool: PricingPool,
 ): Generator<undefined, Result<Statement> | null> {
-  const snapshot = snapshotFromCopy(input.pricing)
+  for (const prices of input.pricing.schedules) yield* inSteps(pool.prepare(prices))
+  const snapshot = snapshotFromCopy(input.pricing, pool)
   const { records, rows, priceInterval } = yield* read
   const { maxRecords, view, records: stored } = input
   if (records.length > maxRecords) {
@@ -125,7 +127,7 @@ function* calculate(
   return yield* inSteps(
     calculateStatement({
       ...input,
-      ...{ metered, locationId: stored.locationId, rounding: view.rounding, pool: createPricingPool() },
+      ...{ metered, locationId: stored.locationId, rounding: view.rounding, pool },
       rows: billedRowsOf(rows, snapshot),
     }),
   )
@@ -154,8 +156,9 @@ function* factsOf(statement: Statement, content: StatementContent): Generator<un
 function* writeContent(
   input: PageStatement,
   read: Generator<undefined, ReadRecords>,
+  pool: PricingPool,
 ): Generator<undefined, { readonly head: StatementHead; readonly content: StatementContent | null }> {
-  const calculated = yield* calculate(input, read)
+  const calculated = yield* calculate(input, read, pool)
   if (calculated === null) return { head: { state: 'CHANGING' }, content: null }
   if (!calculated.ok) return { head: { state: 'REFUSED', refusal: calculated.refusal }, content: null }
   const content = yield* inSteps(statementToWire(input.view, calculated.value, zoneOffset(input.pricing.timeZone)))
@@ -167,7 +170,7 @@ function* writeContent(
 
 /** Calculate a statement; the head decides whether its bytes are read. */
 export function* statementWork(input: StatementInput): PausableWork {
-  const { head, content } = yield* writeContent(input, readStoredRecords(input.records))
+  const { head, content } = yield* writeContent(input, readStoredRecords(input.records), createPricingPool())
   yield { head }
   const { output } = input
   if (content === null || output === 'LINES') return
@@ -197,12 +200,14 @@ const decoder = new TextDecoder()
  */
 export function* statementPageWork({ blocks, statements }: StatementPageInput): PausableWork {
   const reader = createPageReader(blocks)
+  const pool = createPricingPool()
   const heads: StatementHead[] = []
   const contents: Uint8Array<ArrayBuffer>[] = []
   let length = 0
   for (const { readFrom, ...statement } of statements) {
     if (length > maxPageLength) break
-    const { head, content } = yield* writeContent(statement, reader.read({ readFrom, ...statement.records }))
+    const read = reader.read({ readFrom, ...statement.records })
+    const { head, content } = yield* writeContent(statement, read, pool)
     heads.push(head)
     if (content === null) continue
     const parts: string[] = []

@@ -186,9 +186,15 @@ const maxTriedBatches = 50
 
 /**
  * Claim a page for `durationMs`, by the clock of the database: of the account that waits longest, then of its batch that
- * waits longest. Null if no page is due. A page whose claim has expired is due again.
+ * waits longest. Null if no page is due. A page whose claim has expired is due again. `onlyFirst`: only pages without an
+ * earlier attempt.
  */
-export const claimPage = async (operator: Query, durationMs: number): Promise<ClaimedPage | null> => {
+export const claimPage = async (
+  operator: Query,
+  durationMs: number,
+  { onlyFirst }: { readonly onlyFirst: boolean } = { onlyFirst: false },
+): Promise<ClaimedPage | null> => {
+  const isDue = sql`finished_at is null and due_at <= clock_timestamp() and (attempts = 0 or not ${onlyFirst}::boolean)`
   const batches = await readRows(operator)<Tenant & BatchOrder & { readonly batchId: string }>(sql`
     select account_id as "accountId", live_mode as "liveMode", id as "batchId", request, finalises,
       allows_gaps as "allowsGaps", actor
@@ -196,7 +202,7 @@ export const claimPage = async (operator: Query, durationMs: number): Promise<Cl
     where finished_at is null and exists (
       select from statement_batch_pages page
       where page.batch_id = batch.id and page.account_id = batch.account_id and page.live_mode = batch.live_mode
-        and page.finished_at is null and page.due_at <= clock_timestamp())
+        and ${isDue})
     order by max(served_at) over (partition by account_id), served_at limit ${maxTriedBatches}`)
   for (const batch of batches) {
     const { batchId } = batch
@@ -207,8 +213,7 @@ export const claimPage = async (operator: Query, durationMs: number): Promise<Cl
         where ${ownedBy(batch)} and id = ${batchId} and finished_at is null returning id),
       next as (
         select first_index from statement_batch_pages
-        where ${ownedBy(batch)} and batch_id = (select id from served) and finished_at is null
-          and due_at <= clock_timestamp()
+        where ${ownedBy(batch)} and batch_id = (select id from served) and ${isDue}
         order by first_index limit 1 for update skip locked)
       update statement_batch_pages page set claim = ${claim}, attempts = attempts + 1,
         due_at = clock_timestamp() + ${durationMs} * interval '1 millisecond'

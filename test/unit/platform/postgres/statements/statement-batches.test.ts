@@ -55,18 +55,18 @@ const finish = (page: ClaimedPage, processed = page.locationIds.length, failures
 const find = (id: string) => withTenant(database, tenant, transaction => findBatch(transaction, id, at))
 
 describe('a batch of statements', () => {
-  it('has pages of 100 locations, each claimed once', async () => {
-    const id = await start(250)
+  it('has pages of 80 locations, each claimed once', async () => {
+    const id = await start(210)
     const pages = [await claim(), await claim(), await claim()]
     expect(pages.map(({ firstIndex, locationIds }) => [firstIndex, locationIds.length])).toEqual([
-      [0, 100],
-      [100, 100],
-      [200, 50],
+      [0, 80],
+      [80, 80],
+      [160, 50],
     ])
-    expect(pages.flatMap(({ locationIds }) => locationIds)).toEqual(locations(250))
+    expect(pages.flatMap(({ locationIds }) => locationIds)).toEqual(locations(210))
     expect(await claimPage(database.operator, 60_000)).toBeNull()
     for (const page of pages) expect(await finish(page)).toBe(true)
-    expect(await find(id)).toMatchObject({ status: 'DONE', total: 250, done: 250, failed: 0 })
+    expect(await find(id)).toMatchObject({ status: 'DONE', total: 210, done: 210, failed: 0 })
   })
 
   it('runs at most twice at a time, also if the requests come together', async () => {
@@ -92,7 +92,15 @@ describe('a batch of statements', () => {
     expect([first.attempts, second.attempts]).toEqual([1, 2])
     const finishOrUndo = (page: ClaimedPage) =>
       withOperator(database, async ({ query }) => {
-        const result = { processed: 3, done: 3, failures: [], answers: Buffer.alloc(0), deviceIds: [], attempts: 0, pauseMs: 0 }
+        const result = {
+          processed: 3,
+          done: 3,
+          failures: [],
+          answers: Buffer.alloc(0),
+          deviceIds: [],
+          attempts: 0,
+          pauseMs: 0,
+        }
         if (!(await finishPage(query, page, result))) throw new Error('lost')
       })
     await expect(finishOrUndo(first)).rejects.toThrow('lost')
@@ -125,6 +133,7 @@ describe('a batch of statements', () => {
     await start(1)
     await releasePage(database.operator, await claim(), { pauseMs: 0, isCounted: false })
     await releasePage(database.operator, await claim(), { pauseMs: 0, isCounted: true })
+    expect(await claimPage(database.operator, 60_000, { onlyFirst: true })).toBeNull()
     expect((await claim()).attempts).toBe(2)
   })
 
@@ -143,7 +152,7 @@ describe('a batch of statements', () => {
     const running = await claim()
     expect(await withTenant(database, tenant, tx => stopBatch(tx, id, at))).toBe(true)
     expect(await finish(running)).toBe(false)
-    expect(await find(id)).toMatchObject({ status: 'STOPPED', done: 100 })
+    expect(await find(id)).toMatchObject({ status: 'STOPPED', done: 80 })
     expect(await withTenant(database, tenant, tx => readExportPage(tx, id, -1))).toBeNull()
     expect(await withTenant(database, tenant, tx => stopBatch(tx, id, at))).toBe(true)
     expect(await withTenant(database, other, tx => stopBatch(tx, id, at))).toBe(false)
