@@ -10,6 +10,7 @@ import type { RecordPart, Submission } from '../platform/log/messages.ts'
 import { partitionKey, partitionOf } from '../platform/log/partition.ts'
 import { maxRefusedObjects, refusedObjectBytes, toObjectsHeader } from '../platform/log/refused-objects.ts'
 import type { PartitionBacklog } from './partition-backlog.ts'
+import { type WriteLimit, writeLate } from './write-limit.ts'
 
 /** Position of a record in the log. */
 export type RecordPosition = { readonly generation: number; readonly offset: number; readonly position: number }
@@ -20,13 +21,15 @@ export type ChunkWriter = {
    * Write the parts of one submission, by partition. Resolves with the position of the first record of each partition,
    * when all parts are durable. The records of a partition keep their order.
    * Throws `gateway_full` (retriable) before anything is written if too many bytes wait. Throws the log's error if the
-   * result of an append is unknown; then nothing may be acknowledged.
+   * result of an append is unknown; then nothing may be acknowledged. After `limit` is over, no chunk gets a part of the
+   * submission.
    */
   readonly write: (
     parts: ReadonlyMap<number, RecordPart | readonly EncodedPart[]>,
+    limit: WriteLimit,
   ) => Promise<ReadonlyMap<number, RecordPosition>>
   /** Write the header of a submission, in as many messages as its refused records need. */
-  readonly writeHeader: (submission: Submission) => Promise<void>
+  readonly writeHeader: (submission: Submission, limit: WriteLimit) => Promise<void>
 }
 
 export type ChunkWriterOptions = {
@@ -44,6 +47,7 @@ export type ChunkWriterOptions = {
 /** Submission that waits. Its first `takenCount` parts are in a chunk. */
 type WaitingSubmission = {
   readonly parts: readonly EncodedPart[]
+  readonly limit: WriteLimit
   readonly resolve: (firstPosition: RecordPosition) => void
   readonly reject: (error: unknown) => void
   takenCount: number
@@ -143,7 +147,9 @@ const run = async (state: WriterState, partition: PartitionQueue): Promise<void>
   while (waiting.length > 0) {
     const waited = pace.begin(() => waitingRecordCount(waiting))
     if (waited !== null) await waited
+    refuseLate(waiting)
     const queuedParts = takeNextChunk(waiting)
+    if (queuedParts.length === 0) continue
     try {
       await appendChunk(state, partition, queuedParts)
     } catch (error) {
@@ -163,9 +169,10 @@ const enqueue = (
   state: WriterState,
   partition: PartitionQueue,
   parts: readonly EncodedPart[],
+  limit: WriteLimit,
 ): Promise<RecordPosition> =>
   new Promise((resolve, reject) => {
-    partition.waiting.push({ parts, resolve, reject, takenCount: 0, firstPosition: null })
+    partition.waiting.push({ parts, limit, resolve, reject, takenCount: 0, firstPosition: null })
     if (partition.running) return partition.pace.noteArrived(recordCountOf(parts))
     partition.running = true
     void run(state, partition)
@@ -174,6 +181,7 @@ const enqueue = (
 const write = async (
   state: WriterState,
   parts: ReadonlyMap<number, RecordPart | readonly EncodedPart[]>,
+  limit: WriteLimit,
 ): Promise<ReadonlyMap<number, RecordPosition>> => {
   const { accepts, maxWaitingBytes = defaultMaxWaitingBytes } = state.options
   const encoded = [...parts].map(([index, part]) => [index, 'records' in part ? encodeParts(part) : part] as const)
@@ -189,7 +197,7 @@ const write = async (
     const written = await awaitAll(
       encoded.map(
         async ([index, ownParts]) =>
-          [index, await enqueue(state, partitionAt(state.partitions, index), ownParts)] as const,
+          [index, await enqueue(state, partitionAt(state.partitions, index), ownParts, limit)] as const,
       ),
     )
     return new Map(written)
@@ -201,6 +209,7 @@ const write = async (
 const writeHeader = async (
   { options: { log, codec, generation }, partitions, nextChunkId }: WriterState,
   submission: Submission,
+  limit: WriteLimit,
 ): Promise<void> => {
   const partition = partitionOf(submission.batchId, partitions.length)
   const append = (refused: Submission['refused']) => {
@@ -216,6 +225,7 @@ const writeHeader = async (
   const timeSlice = startTimeSlices(submission.accountId)
   for (const refused of splitRefused(submission.refused)) {
     if (timeSlice.isOver()) await timeSlice.pause()
+    if (limit.isOver) throw writeLate()
     const appending = append(refused)
     // `awaitAll` receives the error. Until then, later messages are still encoded.
     appending.catch(() => undefined)
@@ -242,8 +252,8 @@ export const chunkWriter = (options: ChunkWriterOptions): ChunkWriter => {
     waitingBytes: 0,
   }
   return {
-    write: parts => write(state, parts),
-    writeHeader: submission => writeHeader(state, submission),
+    write: (parts, limit) => write(state, parts, limit),
+    writeHeader: (submission, limit) => writeHeader(state, submission, limit),
   }
 }
 
@@ -264,6 +274,13 @@ const partitionAt = (partitions: readonly PartitionQueue[], index: number): Part
   const partition = partitions[index]
   if (partition === undefined) throw new RangeError(`There is no partition ${index}.`)
   return partition
+}
+
+/** Remove the submissions whose callers have been refused: nothing more of them may be appended. */
+const refuseLate = (waiting: WaitingSubmission[]): void => {
+  if (!waiting.some(({ limit }) => limit.isOver)) return
+  for (const { limit, reject } of waiting) if (limit.isOver) reject(writeLate())
+  waiting.splice(0, waiting.length, ...waiting.filter(({ limit }) => !limit.isOver))
 }
 
 /** Take the parts of the next chunk: as many as fit, at least one. */

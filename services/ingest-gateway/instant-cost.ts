@@ -33,6 +33,7 @@ import { findPartition, type KnownObjects, noLocation } from './known-objects.ts
 import type { KnownReferences } from './known-references.ts'
 import { withObjectIds } from './named-objects.ts'
 import type { GatewayCounters } from './record-entrance.ts'
+import { defaultWriteLimitMs, withWriteLimit } from './write-limit.ts'
 
 export type InstantCostDependencies = {
   readonly known: KnownObjects
@@ -185,7 +186,10 @@ const storeAndPrice = async (
 ): Promise<PricedEnergy> => {
   const { tenant, record, recordId, partition, cachedPricing, at, signal } = recordToPrice
   const part = { ...tenant, batchId: null, receivedAt: at, records: [{ ...record, recordId, recordNumber: 1 }] }
-  const position = (await dependencies.writer.write(new Map([[partition, part]]))).get(partition)
+  const written = await withWriteLimit(defaultWriteLimitMs, limit =>
+    dependencies.writer.write(new Map([[partition, part]]), limit),
+  )
+  const position = written.get(partition)
   if (!dependsOnOtherRecords(cachedPricing.snapshot, record))
     return runInTimeSlices(costByDay(cachedPricing.snapshot, record), tenant.accountId)
   if (position === undefined) throw new Error('A record was written without a position.')

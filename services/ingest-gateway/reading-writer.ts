@@ -4,6 +4,7 @@ import { recordTopic } from '../platform/log/log.ts'
 import type { Reading, ReadingPart } from '../platform/log/messages.ts'
 import { partitionKey } from '../platform/log/partition.ts'
 import { type ChunkWriterOptions, gatewayFull, partitionFull } from './chunk-writer.ts'
+import { type WriteLimit, writeLate } from './write-limit.ts'
 
 /** Writes accepted register readings into the partition of their location. */
 export type ReadingWriter = {
@@ -11,9 +12,10 @@ export type ReadingWriter = {
    * Write the readings of one submission, in chunks of up to 500 readings or 256 KiB, one after the other. Resolves
    * when all are durable.
    * Throws `gateway_full` (retriable) before anything is written if too many bytes wait. Throws the log's error if the
-   * result of an append is unknown; then nothing may be acknowledged, and later chunks are not written.
+   * result of an append is unknown; then nothing may be acknowledged, and later chunks are not written. After `limit` is
+   * over, no chunk is written.
    */
-  readonly write: (partition: number, part: ReadingPart) => Promise<void>
+  readonly write: (partition: number, part: ReadingPart, limit: WriteLimit) => Promise<void>
 }
 
 const maxReadings = 500
@@ -29,13 +31,14 @@ export const readingWriter = (options: ChunkWriterOptions): ReadingWriter => {
   let chunkCount = 0
   let waitingBytes = 0
   return {
-    write: async (partition, part) => {
+    write: async (partition, part, limit) => {
       const size = part.readings.reduce((sum, reading) => sum + sizeOf(reading), 0)
       if (!accepts(partition, part.liveMode, part.accountId)) throw partitionFull()
       if (waitingBytes + size > maxWaitingBytes) throw gatewayFull('Too many readings wait for the log.')
       waitingBytes += size
       try {
         for (const readings of chunksOf(part.readings)) {
+          if (limit.isOver) throw writeLate()
           const { accountId, liveMode, batchId, locationId } = part
           const recordNumbers = readings.map(({ recordNumber }) => recordNumber)
           const batches = batchId === null ? [] : [{ accountId, liveMode, batchId, recordNumbers }]

@@ -5,6 +5,7 @@ import type { Reading, ReadingPart, RefusedRecord } from '../platform/log/messag
 import type { Tenant } from '../platform/postgres/transaction.ts'
 import type { ChunkWriter } from './chunk-writer.ts'
 import type { ReadingWriter } from './reading-writer.ts'
+import { defaultWriteLimitMs, type WriteLimit, withWriteLimit } from './write-limit.ts'
 
 /** Counters of the gateway. */
 export type GatewayCounters = {
@@ -50,7 +51,8 @@ export type RecordEntrance = {
   /**
    * Make a batch durable, with its header and its refused records. Return the receipt, before any record is costed.
    * Law: after the receipt, each accepted record is in its partition once or more, and costs the same as once.
-   * Throws `Failure`: `gateway_full` (retriable) if too many records wait, `generation_unknown` or the log's failure.
+   * Throws `Failure`: `gateway_full` (retriable) if too many records wait, `gateway_late` (retriable) if the log takes
+   * more than 4 s, `generation_unknown` or the log's failure.
    * Then parts of the batch can be durable, nothing is acknowledged, and the caller can submit the whole batch again.
    */
   readonly accept: (
@@ -65,14 +67,21 @@ export type RecordEntranceDependencies = {
   readonly readings: ReadingWriter
   readonly batchIds: BatchIds
   readonly counts: Pick<GatewayCounters, 'refused'>
+  readonly writeLimitMs?: number
 }
 
 /** Create the entrance over the writers of the log. Source: docs/rules/metering.md #acknowledgement. */
-export const recordEntrance = ({ writer, readings, batchIds, counts }: RecordEntranceDependencies): RecordEntrance => {
-  const write = (batch: Batch, content: NormalisedRecords | NormalisedReadings): Promise<unknown> =>
+export const recordEntrance = ({
+  writer,
+  readings,
+  batchIds,
+  counts,
+  writeLimitMs = defaultWriteLimitMs,
+}: RecordEntranceDependencies): RecordEntrance => {
+  const write = (batch: Batch, content: NormalisedRecords | NormalisedReadings, limit: WriteLimit): Promise<unknown> =>
     content.kind === 'records'
-      ? writer.write(content.parts)
-      : readings.write(content.partition, { ...batch, ...content.register, readings: content.readings })
+      ? writer.write(content.parts, limit)
+      : readings.write(content.partition, { ...batch, ...content.register, readings: content.readings }, limit)
 
   return {
     begin: ({ accountId, liveMode }, at) => {
@@ -83,7 +92,9 @@ export const recordEntrance = ({ writer, readings, batchIds, counts }: RecordEnt
       const { refused } = content
       const header = { kind: 'submission', ...batch, recordsSubmitted, recordsAccepted, refused } as const
       // Both must end before the answer: otherwise a part of a failed submission could still be appended after it.
-      const written = await Promise.allSettled([write(batch, content), writer.writeHeader(header)])
+      const written = await withWriteLimit(writeLimitMs, limit =>
+        Promise.allSettled([write(batch, content, limit), writer.writeHeader(header, limit)]),
+      )
       for (const one of written) if (one.status === 'rejected') throw one.reason
       counts.refused(refused.length)
       const { accountId, liveMode, batchId: id, receivedAt: createdAt } = batch

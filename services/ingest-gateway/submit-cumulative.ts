@@ -17,6 +17,7 @@ import type { KnownReferences } from './known-references.ts'
 import { withObjectIds } from './named-objects.ts'
 import type { GatewayCounters, RecordEntrance } from './record-entrance.ts'
 import { duplicateMessage } from './validate-records.ts'
+import { writeLate } from './write-limit.ts'
 
 export type SubmitCumulativeDependencies = {
   readonly known: KnownObjects
@@ -37,7 +38,13 @@ type Request = RequestOf<typeof meterCumulativeSubmit>
  */
 export const submitCumulative =
   ({ known, references, entrance, counts }: SubmitCumulativeDependencies) =>
-  async ({ at, body, apiVersion, caller }: Request): Promise<Outcome<AnswerOf<typeof meterCumulativeSubmit>>> => {
+  async ({
+    at,
+    body,
+    apiVersion,
+    caller,
+    signal,
+  }: Request): Promise<Outcome<AnswerOf<typeof meterCumulativeSubmit>>> => {
     const tenant: Tenant = { accountId: caller.accountId, liveMode: caller.liveMode }
     const parsed = await runInTimeSlices(readCumulative(body.bytes, apiVersion), caller.accountId)
     if (!parsed.ok) return parsed
@@ -50,6 +57,8 @@ export const submitCumulative =
       validateReadings(submission.value, tenant, at),
       caller.accountId,
     )
+    // The caller has been refused. Records that are stored after that could surprise the caller.
+    if (signal.aborted) throw writeLate()
     const receipt = await entrance.accept(
       entrance.begin(tenant, at),
       { kind: 'readings', partition: partition.value, register, readings, refused },

@@ -27,6 +27,7 @@ import {
   type ValidationContext,
   validateRecords,
 } from './validate-records.ts'
+import { writeLate } from './write-limit.ts'
 
 export type SubmitIntervalDependencies = {
   readonly known: KnownObjects
@@ -44,13 +45,15 @@ export type SubmitIntervalDependencies = {
 export const submitInterval =
   ({ known, references, entrance, counts }: SubmitIntervalDependencies) =>
   async (request: RequestOf<typeof meterIntervalSubmit>): Promise<Outcome<AnswerOf<typeof meterIntervalSubmit>>> => {
-    const { at, body, query, apiVersion, caller } = request
+    const { at, body, query, apiVersion, caller, signal } = request
     const batch = entrance.begin(caller, at)
     const context = { part: batch, apiVersion, at, known, references }
     const validated = isCsv(body)
       ? await validateCsv(body.bytes, query, context)
       : await validateJson(body, query, context)
     if (!validated.ok) return validated
+    // The caller has been refused. Records that are stored after that could surprise the caller.
+    if (signal.aborted) throw writeLate()
     const { parts, refused } = validated.value
     const receipt = await entrance.accept(batch, { kind: 'records', parts, refused }, validated.value)
     counts.bytes(body.bytes.length)

@@ -35,6 +35,7 @@ const caller = {
 } as const
 
 const partitions = 8
+const { signal } = new AbortController()
 
 /** Cache in which all objects exist. */
 const allKnown = () =>
@@ -63,7 +64,8 @@ const gateway = async () => {
     counts,
   })
   return async (bytes: Uint8Array): Promise<void> => {
-    const request = { caller, at, apiVersion: 'current', body: { bytes, mediaType: 'application/json' } }
+    const body = { bytes, mediaType: 'application/json' }
+    const request = { caller, at, apiVersion: 'current', body, signal }
     const outcome = await submit(request as RequestOf<typeof meterIntervalSubmit>)
     if (!outcome.ok || outcome.value?.records_accepted !== records) throw new Error('Every record must be accepted.')
   }

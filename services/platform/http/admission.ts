@@ -1,6 +1,7 @@
 import type { Caller, Operation } from '../../contract/operation.ts'
 import type { Arrival } from './arrival.ts'
-import { type BodyCapacity, bodyCapacity } from './body-capacity.ts'
+import { type BodyCapacity, bodyCapacity } from './capacity/body-capacity.ts'
+import { type SubmissionPace, submissionPace } from './capacity/submission-pace.ts'
 import { defaultBodyLimit } from './request-body.ts'
 
 /** Max concurrent work of a process: bytes of submissions of readings, and reads. */
@@ -25,6 +26,8 @@ export type Ticket = {
   readonly reportBytes: (bytes: number) => boolean
   /** Report that the whole body has arrived. */
   readonly reportArrival: () => void
+  /** Report that the operation has an answer, other than that of a busy service. */
+  readonly reportAnswer: () => void
   readonly release: () => void
 }
 
@@ -78,9 +81,15 @@ type AdmissionState = {
   readonly bytes: Counter
   readonly arrived: Counter
   readonly reads: Counter
+  readonly pace: SubmissionPace
 }
 
-const unlimitedTicket: Ticket = { reportBytes: () => true, reportArrival: () => undefined, release: () => undefined }
+const unlimitedTicket: Ticket = {
+  reportBytes: () => true,
+  reportArrival: () => undefined,
+  reportAnswer: () => undefined,
+  release: () => undefined,
+}
 
 /** Share of the capacity that an account can use in a mode. Both modes together leave a quarter to other accounts. */
 const accountShare = (liveMode: boolean): number => (liveMode ? 1 / 2 : 1 / 4)
@@ -88,12 +97,12 @@ const accountShare = (liveMode: boolean): number => (liveMode ? 1 / 2 : 1 / 4)
 const isWithin = (used: number, weight: number, max: number): boolean => used === 0 || used + weight <= max
 
 const fitsSubmission = (
-  { limits, bytes, arrived }: AdmissionState,
+  { bytes, arrived, pace }: AdmissionState,
   name: string,
   liveMode: boolean,
   weight: number,
 ): boolean => {
-  const capacityBytes = limits.maxSubmissionBytes
+  const capacityBytes = pace.capacityBytes(arrived.totals.all)
   const processingBytes = bytes.totals.test + arrived.totals.all - arrived.totals.test
   return (
     isWithin(bytes.amountOf(name), weight, capacityBytes * accountShare(liveMode)) &&
@@ -103,7 +112,7 @@ const fitsSubmission = (
 }
 
 const admitSubmission = (
-  { arrived }: AdmissionState,
+  { arrived, pace }: AdmissionState,
   bodies: BodyCapacity,
   name: string,
   request: AdmissionRequest,
@@ -129,6 +138,7 @@ const admitSubmission = (
       arrived.add(name, liveMode, weightOnArrival - arrivedWeight)
       arrivedWeight = weightOnArrival
     },
+    reportAnswer: () => pace.noteAnswered(arrivedWeight, arrived.totals.all),
     release: () => {
       body.release()
       arrived.add(name, liveMode, -arrivedWeight)
@@ -155,15 +165,17 @@ const admitRead = ({ limits, arrived, reads }: AdmissionState, name: string, liv
  * A live read is refused while complete live submissions use more than a quarter of the capacity.
  * A test read counts test submissions too. In that sum each other account counts at most an eighth.
  * Incomplete bodies do not count, so that a slow client cannot block other clients.
+ * If submissions wait, their capacity is what the process answers in 4 s at its pace. `now` is a monotonic clock in ms.
  * The first submission is always admitted. Operations that neither read nor submit are never refused.
  * Source: docs/promises.md #i7, #s6.
  */
-export const admission = (limits: AdmissionLimits): Admission => {
+export const admission = (limits: AdmissionLimits, now?: () => number): Admission => {
   const state: AdmissionState = {
     limits,
     bytes: createCounter(),
     arrived: createCounter(limits.maxSubmissionBytes / 8),
     reads: createCounter(),
+    pace: submissionPace(limits.maxSubmissionBytes, now),
   }
   const bodies = bodyCapacity({
     add: state.bytes.add,

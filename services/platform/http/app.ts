@@ -31,6 +31,12 @@ const refusalAnswer = (refusal: Refusal, trace: Trace): Answer => ({
   headers: { ...refusalHeaders(refusal, trace.operation), ...trace.headers },
 })
 
+const sendLater = 'The service cannot do this at the moment; send the request again later'
+const maybeStored =
+  'The service cannot confirm the records at the moment, and some may be stored; send the whole request again later: each record counts once'
+
+const isMetering = ({ operation }: Trace): boolean => operation?.access === 'metering'
+
 /**
  * Translate an error into a refusal without internal details: a retriable failure of a store, or a defect of the
  * service.
@@ -39,7 +45,7 @@ const refusalOfError = (error: unknown, trace: Trace, ports: Ports): Refusal => 
   const fields = { err: error, request_id: trace.requestId, context: trace.context }
   if (isFailure(error) && error.retriable) {
     ports.log.warn({ ...fields, code: error.code }, 'Request failed')
-    return refused('unavailable', 'The service cannot do this at the moment; send the request again later').refusal
+    return refused('unavailable', isMetering(trace) ? maybeStored : sendLater).refusal
   }
   ports.log.error(fields, 'Request failed with an unexpected error')
   return refused('internal_error', 'The service failed with an unexpected error; send the request_id to the operator')
@@ -48,8 +54,10 @@ const refusalOfError = (error: unknown, trace: Trace, ports: Ports): Refusal => 
 
 type TimeoutRefusal = ReturnType<typeof refused>
 
-const timedOut = refused('unavailable', 'The request took too long; send it again later')
+const timedOut = 'The request took too long; send it again later'
 const slowBody = refused('request_timeout', 'The body came too slowly: send the whole request within 30 seconds.')
+
+const tooLate = (trace: Trace): TimeoutRefusal => refused('unavailable', isMetering(trace) ? maybeStored : timedOut)
 
 /**
  * Run work with a time limit.
@@ -68,7 +76,7 @@ const withTimeLimit = async <T>(
   const answerTimeout = async (): Promise<void> => {
     // A busy process may not have read bytes that arrived in time. Read them before blaming the client.
     if (trace.isReadingBody && arrival !== null) await waitUntilQuiet(arrival)
-    resolve(trace.isReadingBody && arrival?.isComplete() !== true ? slowBody : timedOut)
+    resolve(trace.isReadingBody && arrival?.isComplete() !== true ? slowBody : tooLate(trace))
   }
   const end = (): void => {
     controller.abort()

@@ -176,6 +176,7 @@ export const dispatch = async (
     if (!requestContext.ok) return requestContext
     ticket.reportArrival()
     const outcome = await performOperation(requestContext.value, trace, dependencies.ports)
+    if (outcome.ok || outcome.refusal.code !== 'unavailable') ticket.reportAnswer()
     if (!outcome.ok || !isChunks(outcome.value.body)) return outcome
     mustRelease = false
     const body = onChunksEnd(outcome.value.body, ticket.release)

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
+import { defaultWriteLimitMs } from '../../../services/ingest-gateway/write-limit.ts'
 import type { Client } from '../system/client.ts'
 import { bought, makeHome } from '../system/home.ts'
 import { recordsOf } from '../system/stored-costs.ts'
 import { until } from '../system/until.ts'
 import type { RoleProcess } from './processes.ts'
 
-/** Maximum time in ms of an answer without a broker: the timeout of an append, and 4 s for a busy machine. */
-const answerMs = 10_000 + 4_000
+/** Maximum time in ms of an answer without a broker: the time limit of a submission, and 4 s for a busy machine. */
+const answerMs = defaultWriteLimitMs + 4_000
 /** Maximum time of a health check in ms. */
 const healthMs = 4_000
 const homeCount = 6

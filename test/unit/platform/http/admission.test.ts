@@ -109,6 +109,42 @@ describe('admission under overload', () => {
     expect(await statuses(app)).toEqual(all)
   })
 
+  it('refuses submissions that would wait too long: the capacity follows the pace of the answers', () => {
+    let at = 0
+    const mebibyte = 2 ** 20
+    const gate = admission({ maxSubmissionBytes: 128 * mebibyte, maxConcurrentReads: 8 }, () => at)
+    const headers = new Headers({ 'content-length': String(mebibyte) })
+    const admitted: Ticket[] = []
+    /** Submit bodies of 1 MiB of several accounts until one is refused. Returns how many are in the process. */
+    const fill = (): number => {
+      for (let account = 0; account < 8; account += 1) {
+        const caller = { accountId: `account ${account}`, liveMode: true }
+        for (let ticket = gate.admit({ operation: submit, caller, headers }); ticket !== null; ) {
+          ticket.reportArrival()
+          admitted.push(ticket)
+          ticket = gate.admit({ operation: submit, caller, headers })
+        }
+      }
+      return admitted.length
+    }
+    /** Answer bodies of 1 MiB for some seconds. */
+    const answer = (perSecond: number, seconds: number): void => {
+      for (let count = 0; count < perSecond * seconds; count += 1) {
+        at += 1000 / perSecond
+        fill()
+        const ticket = admitted.shift() ?? expect.fail()
+        ticket.reportAnswer()
+        ticket.release()
+      }
+    }
+    expect(fill()).toBe(128)
+    answer(6, 60)
+    expect(fill()).toBeLessThanOrEqual(26)
+    expect(fill()).toBeGreaterThanOrEqual(22)
+    answer(100, 20)
+    expect(fill()).toBe(128)
+  })
+
   it('of one account leaves half of the capacity to other accounts', async () => {
     const { app } = testApp({ admission: { maxSubmissionBytes: 8 * minBytes, maxConcurrentReads: 4 } })
     const ends = Array.from({ length: 4 }, () => openSubmission(app, 'live'))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { bodyCapacity } from '../../../../services/platform/http/body-capacity.ts'
+import { bodyCapacity } from '../../../../../services/platform/http/capacity/body-capacity.ts'
 
 /** A room of 1,000,000 bytes with a clock that the test sets. */
 const roomOf = () => {

@@ -1,4 +1,4 @@
-import type { Arrival } from './arrival.ts'
+import type { Arrival } from '../arrival.ts'
 
 /** A body that asks for capacity. All sizes are in bytes after inflation. */
 type AnnouncedBody = {
