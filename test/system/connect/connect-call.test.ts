@@ -119,23 +119,31 @@ describe('the Connect call', () => {
     }
   })
 
-  it('serves a page without resources of other hosts, at every configured path', async () => {
+  it('serves pages without resources of other hosts, at every configured path', async () => {
     for (const [path, files] of [
       ['/connect', '"connect/page/'],
       ['/connect/', '"page/'],
       ['/flow/here', '"here/page/'],
     ] as const) {
-      const page = await service().app.request(path)
-      const text = await page.text()
-      expect(page.headers.get('content-security-policy')).toMatch(
-        /^default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'/,
-      )
-      expect(page.headers.get('referrer-policy')).toBe('no-referrer')
-      expect(text).not.toMatch(/https?:\/\/|<script>|style=/)
-      const [script] = /(?<=")[^"]+start\.js/.exec(text) ?? []
-      expect(text).toContain(`${files}start.js`)
-      const at = new URL(script ?? '', `http://host${path}?fp_cot=x`).pathname
-      expect((await service().app.request(at)).headers.get('content-type')).toContain('text/javascript')
+      // The page of a session, and the page for people who open the address without a link.
+      for (const [query, ownFiles] of [
+        ['?fp_cot=x', ['connect.css', 'start.js']],
+        ['', ['connect.css']],
+      ] as const) {
+        const page = await service().app.request(path + query)
+        const text = await page.text()
+        expect(page.headers.get('content-security-policy')).toMatch(
+          /^default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'/,
+        )
+        expect(page.headers.get('referrer-policy')).toBe('no-referrer')
+        expect(text).not.toMatch(/https?:\/\/|<script>|style=/)
+        const resources = [...text.matchAll(/(?:src|href)="([^"?]+\.\w+)"/g)].map(([, address = '']) => address)
+        expect(resources, path + query).toEqual(ownFiles.map(file => `${files}${file}`.slice(1)))
+        for (const address of resources) {
+          const file = await service().app.request(new URL(address, `http://host${path}${query}`).pathname)
+          expect(file.headers.get('content-type')).toContain(address.endsWith('.js') ? 'text/javascript' : 'text/css')
+        }
+      }
     }
   })
 

@@ -121,6 +121,8 @@ const opensFor = ({ method, path }: DocumentedOperation): readonly string[] => {
   if (path === '/account') return ['read', 'metering', 'all']
   if (path.startsWith('/meters/') && method === 'PUT') return ['metering', 'all']
   if (path === '/costs/instant') return ['metering', 'all']
+  // Addresses and roles of people are for those who manage them. Source: docs/rules/users.md, Operations.
+  if (path === '/users' || path.startsWith('/users/')) return ['all']
   // A plan is sent to all subscribers, which may act on it.
   if (path === '/schedules' || path.startsWith('/schedules/amount/')) return ['all']
   if (path === '/statements/{id}' && method === 'POST') return ['read', 'all']
