@@ -17,7 +17,7 @@ import { marketOperations } from './markets/markets.ts'
 import { planAssignmentOperations } from './plans/plan-assignments.ts'
 import { planVersionOperations } from './plans/plan-versions.ts'
 import { planOperations } from './plans/plans.ts'
-import { accountOperations } from './registry/account.ts'
+import { accountBrandOperations, accountOperations } from './registry/account.ts'
 import { accountReadOperations } from './registry/account-reads.ts'
 import { calendarOperations } from './registry/calendars.ts'
 import { customerOperations } from './registry/customers.ts'
@@ -59,6 +59,7 @@ export const exportedOperations = (
 /** Bind the operations on the objects of an account: registry, tariffs, market sources, events and webhooks. */
 export const queryServiceOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   ...accountOperations(dependencies),
+  ...accountBrandOperations(dependencies),
   ...customerOperations(dependencies),
   ...locationOperations(dependencies),
   ...deviceOperations(dependencies),

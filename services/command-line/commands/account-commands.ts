@@ -1,10 +1,10 @@
 import { apiVersionDates, apiVersions } from '../../contract/api-version.ts'
-import { type AccountPageName, accountPagesToWire, readAccountPage } from '../../contract/registry/account-pages.ts'
+import { type AccountBrandName, accountBrandToWire, readAccountBrand } from '../../contract/registry/account-brand.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import {
+  type AccountBrand,
   type AccountDraft,
-  type AccountPages,
   apiVersionOf,
   createAccount,
   listAccounts,
@@ -41,12 +41,16 @@ const rateOption: CommandOption = {
 
 const pageUrlOption = (what: string): CommandOption => ({
   value: 'URL|none',
-  summary: `${what}, https. Connect shows it at the login of a supplier. none: remove it.`,
+  summary: `${what}, https. The pages of Connect show it. none: remove it.`,
 })
-const pageOptions: Readonly<Record<string, CommandOption>> = {
+const brandOptions: Readonly<Record<string, CommandOption>> = {
   'privacy-url': pageUrlOption('Address of the privacy notice'),
   'terms-url': pageUrlOption('Address of the terms of use'),
   'logo-url': pageUrlOption('Address of the logo'),
+  'brand-color': {
+    value: 'COLOR|none',
+    summary: 'Colour of buttons and links on the pages of Connect, such as #0a5c3e. none: remove it.',
+  },
 }
 
 const toJson = (account: StoredAccount) => ({
@@ -55,7 +59,7 @@ const toJson = (account: StoredAccount) => ({
   display_name: account.displayName,
   default_version: apiVersionDates[account.defaultApiVersion],
   requests_per_second: account.requestsPerSecond,
-  ...accountPagesToWire(account),
+  ...accountBrandToWire(account),
   time_disabled: account.disabledAt === null ? null : writeInstant(account.disabledAt),
   time_created: writeInstant(account.createdAt),
 })
@@ -76,6 +80,7 @@ const accountOutcome = (account: StoredAccount): CommandOutcome =>
       ['privacy notice', account.privacyUrl ?? 'none'],
       ['terms of use', account.termsUrl ?? 'none'],
       ['logo', account.logoUrl ?? 'none'],
+      ['colour', account.brandColor ?? 'none'],
       ['status', statusText(account)],
       ['created', writeInstant(account.createdAt)],
     ]),
@@ -103,23 +108,29 @@ const readRate = (text: string): number | null => {
   return rate
 }
 
-const readPage = ({ options }: CommandInput, name: AccountPageName, option: string): string | null | undefined => {
+const readBrandMember = (
+  { options }: CommandInput,
+  name: AccountBrandName,
+  option: string,
+): string | null | undefined => {
   const text = options[option]
   if (text === undefined) return undefined
-  const read = readAccountPage(name, text === 'none' ? '' : text)
+  const read = readAccountBrand(name, text === 'none' ? '' : text)
   if (!read.ok) throw new UsageError(read.refusal.message.replace(name, `--${option}`))
   return read.value
 }
 
-/** Read the addresses from the options. */
-const readPages = (input: CommandInput): Partial<AccountPages> => {
-  const privacyUrl = readPage(input, 'privacy_url', 'privacy-url')
-  const termsUrl = readPage(input, 'terms_url', 'terms-url')
-  const logoUrl = readPage(input, 'logo_url', 'logo-url')
+/** Read the brand from the options. */
+const readBrand = (input: CommandInput): Partial<AccountBrand> => {
+  const privacyUrl = readBrandMember(input, 'privacy_url', 'privacy-url')
+  const termsUrl = readBrandMember(input, 'terms_url', 'terms-url')
+  const logoUrl = readBrandMember(input, 'logo_url', 'logo-url')
+  const brandColor = readBrandMember(input, 'brand_color', 'brand-color')
   return {
     ...(privacyUrl === undefined ? {} : { privacyUrl }),
     ...(termsUrl === undefined ? {} : { termsUrl }),
     ...(logoUrl === undefined ? {} : { logoUrl }),
+    ...(brandColor === undefined ? {} : { brandColor }),
   }
 }
 
@@ -221,9 +232,9 @@ const setCommand: Command = {
   operands: ['ACCOUNT'],
   summary: 'Change the settings of an account.',
   details: ['Other settings do not change. A new API version applies after at most 30 s.'],
-  options: { name: nameOption, version: versionOption, 'rate-limit': rateOption, ...pageOptions },
+  options: { name: nameOption, version: versionOption, 'rate-limit': rateOption, ...brandOptions },
   run: async input => {
-    const changes = { ...readSettings(input), ...readPages(input) }
+    const changes = { ...readSettings(input), ...readBrand(input) }
     if (Object.keys(changes).length === 0) throw new UsageError('At least one setting is required.')
     return changeAccount(input, 'account.update', () => changes)
   },

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { readColor, shadeOnDark, shadeOnLight, writeColor } from '../../domain/brand-color.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { orNull } from '../answer-field.ts'
 import { isJsonNumber, numberText } from '../json/exact-number.ts'
@@ -86,6 +87,10 @@ const pageShape = z.object({
       privacy_url: orNull(z.string()),
       terms_url: orNull(z.string()),
       logo_url: z.string().optional(),
+      brand_color: z
+        .object({ light: z.string(), dark: z.string() })
+        .optional()
+        .describe('Colours of buttons and links on light and dark pages. People can read both.'),
     })
     .optional()
     .describe('The account of the session, if the call has include_account: true.'),
@@ -98,6 +103,14 @@ type AccountOnPage = {
   readonly privacyUrl: string | null
   readonly termsUrl: string | null
   readonly logoUrl: string | null
+  readonly brandColor: string | null
+}
+
+/** Write the shades of a colour for light and dark pages; nothing without a colour. */
+const brandColorOnPage = (text: string | null) => {
+  const color = text === null ? null : readColor(text)
+  if (color === null) return {}
+  return { brand_color: { light: writeColor(shadeOnLight(color)), dark: writeColor(shadeOnDark(color)) } }
 }
 
 /** Write an account for the Connect pages. A null account was deleted; its name is empty. */
@@ -106,6 +119,7 @@ export const accountOnPage = (account: AccountOnPage | null): NonNullable<Connec
   privacy_url: account?.privacyUrl ?? null,
   terms_url: account?.termsUrl ?? null,
   ...(account?.logoUrl ? { logo_url: account.logoUrl } : {}),
+  ...brandColorOnPage(account?.brandColor ?? null),
 })
 
 const token = 'cot_0198c0ffee00112233445566778899aa'

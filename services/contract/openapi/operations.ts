@@ -22,6 +22,7 @@ import * as planAssignment from '../plans/plan-assignment.ts'
 import * as price from '../prices/price.ts'
 import * as priceAudit from '../prices/price-audit.ts'
 import * as account from '../registry/account.ts'
+import { accountBrandRetrieve, accountBrandUpdate } from '../registry/account-brand.ts'
 import { accountOverviewRetrieve } from '../registry/account-overview.ts'
 import { auditEntryList } from '../registry/audit-entry.ts'
 import * as customer from '../registry/customer.ts'
@@ -42,6 +43,8 @@ import * as user from '../users/user.ts'
 export const operations: readonly Operation[] = [
   account.accountLogin,
   account.accountRetrieve,
+  accountBrandRetrieve,
+  accountBrandUpdate,
   accountOverviewRetrieve,
   objectSearch,
   auditEntryList,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { imageSources } from '../../contract/registry/account-pages.ts'
+import { imageSources } from '../../contract/registry/account-brand.ts'
 import { isId } from '../../domain/identifier.ts'
 import type { Secret } from '../../platform/access/secrets.ts'
 import { isFailure } from '../../platform/failure.ts'

@@ -61,8 +61,17 @@ const leavePage = ({ redirect_url: url, redirect_uri: uri, callback_url: callbac
   location.assign(target)
 }
 
-/** Show the logo, privacy notice and terms of the account. Links open in a new tab, so that the form is preserved. */
-const showAccount = ({ display_name: name, privacy_url: privacy, terms_url: terms, logo_url: logo }) => {
+/** Show buttons and links in the colours of the account. */
+const showBrandColor = ({ light, dark }) => {
+  const { style, dataset } = document.documentElement
+  style.setProperty('--brand', light)
+  style.setProperty('--brand-dark', dark)
+  dataset.brand = ''
+}
+
+/** Show the brand, privacy notice and terms of the account. Links open in a new tab, so that the form is preserved. */
+const showAccount = ({ display_name: name, privacy_url: privacy, terms_url: terms, logo_url: logo, brand_color }) => {
+  if (brand_color) showBrandColor(brand_color)
   const links = [
     [text('page.privacy'), privacy],
     [text('page.terms'), terms],

@@ -1,133 +1,126 @@
-import {
-  type AccountPageName,
-  accountPageNames,
-  accountPagesToWire,
-  readAccountPage,
-} from '../../contract/registry/account-pages.ts'
+import { type AccountBrandWire, accountBrandNames, accountBrandUpdate } from '../../contract/registry/account-brand.ts'
 import { logoUrlOf } from '../../contract/registry/provider.ts'
-import type { Refusal } from '../../domain/refusal.ts'
-import type { Database } from '../../platform/postgres/database.ts'
-import { retrieveAccount, type StoredAccount, updateAccountPages } from '../../platform/postgres/registry/accounts.ts'
-import { appendAudit } from '../../platform/postgres/registry/audit-log.ts'
-import { withTenant } from '../../platform/postgres/transaction.ts'
 import { type Content, type Html, html } from '../ui-kit/html.ts'
 import type { Fault } from './api.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute, postRoute } from './console-request.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo, postRoute } from './console-request.ts'
 import { form, type PageView } from './page-frame.ts'
-import { errorNotice, facts, field, successNotice } from './page-parts.ts'
+import { errorNotice, facts, field, problemPage, successNotice } from './page-parts.ts'
 
-type AccountPageDependencies = { readonly database: Database }
+const path = '/console/account'
+const brandPath = '/account/brand'
 
-type Addresses = Readonly<Record<AccountPageName, string | null>>
+const names = ['display_name', ...accountBrandNames] as const
+type Draft = Readonly<Record<(typeof names)[number], string | null>>
 
-const labels: Readonly<Record<AccountPageName, string>> = {
+const labels: Readonly<Record<(typeof names)[number], string>> = {
+  display_name: 'Name',
   privacy_url: 'Privacy notice',
   terms_url: 'Terms of use',
   logo_url: 'Logo',
+  brand_color: 'Colour',
 }
 
-const notAllowed: Fault = {
-  code: 'insufficient_scope',
-  message: 'Sign in with a live key with scope all to change these addresses. They apply to both modes.',
-  field: null,
+const webHint = 'https://… Leave empty to remove.'
+const hints: Readonly<Record<(typeof names)[number], string>> = {
+  display_name: 'Customers see this name.',
+  privacy_url: webHint,
+  terms_url: webHint,
+  logo_url: webHint,
+  brand_color: 'Buttons and links have this colour, such as #0a5c3e. Leave empty to remove.',
 }
 
-const mayChange = ({ session }: ConsoleRequest): boolean => session.scope === 'all' && session.liveMode
+const onlyLive = 'The brand applies to both modes. Sign in to live mode to change it.'
+const onlyWriters =
+  'Sign in with a live key with scope all, or ask a user with the role support or owner, to change it.'
+
+const mayChange = (request: ConsoleRequest): boolean => mayDo(request, accountBrandUpdate) && request.session.liveMode
 
 /** Show the logo, or initials if the logo cannot be loaded. */
-const logo = ({ displayName, logoUrl }: StoredAccount): Html => {
-  const source = logoUrl === null ? null : html` data-picture="${logoUrl}"`
+const logo = ({ display_name: displayName, logo_url: url }: AccountBrandWire): Html => {
+  const source = url === null ? null : html` data-picture="${url}"`
   const initials = logoUrlOf({ displayName, logoUrl: null })
   return html`<img class="logo" src="${initials}" alt="" width="64" height="64"${source}>`
 }
 
-const addressText = (address: string | null): Content =>
-  address === null ? html`<span class="none">none</span>` : html`<code>${address}</code>`
+/** Show a colour as a square. */
+const swatch = (color: string): Html =>
+  html`<svg width="16" height="16" aria-hidden="true"><rect width="16" height="16" rx="3" fill="${color}"></rect></svg>`
 
-const readOnlyAddresses = (addresses: Addresses, fault: Fault | null): Html =>
-  html`${facts(...accountPageNames.map(name => [labels[name], addressText(addresses[name])] as const))}
-${fault === null ? html`<p class="hint">${notAllowed.message}</p>` : errorNotice(fault)}`
+const valueText = (name: keyof Draft, value: string | null): Content => {
+  if (value === null) return html`<span class="none">none</span>`
+  return name === 'brand_color' ? html`${swatch(value)} <code>${value}</code>` : html`<code>${value}</code>`
+}
 
-const editForm = ({ csrf }: ConsoleRequest, addresses: Addresses, fault: Fault | null): Html =>
+const readOnlyBrand = (request: ConsoleRequest, brand: AccountBrandWire): Html =>
+  html`${facts(...accountBrandNames.map(name => [labels[name], valueText(name, brand[name])] as const))}
+<p class="hint">${mayDo(request, accountBrandUpdate) ? onlyLive : onlyWriters}</p>`
+
+const editForm = ({ csrf }: ConsoleRequest, draft: Draft, fault: Fault | null): Html =>
   form(
     csrf,
-    '/console/account',
-    html`${accountPageNames.map(name =>
+    path,
+    html`${names.map(name =>
       field(name, labels[name], {
-        value: addresses[name] ?? '',
-        type: 'url',
-        hint: 'https://… Leave empty to remove.',
+        value: draft[name] ?? '',
+        type: name.endsWith('_url') ? 'url' : 'text',
+        required: name === 'display_name',
+        hint: hints[name],
         fault,
       }),
-    )}<button type="submit">Save addresses</button>`,
+    )}<button type="submit">Save brand</button>`,
   )
+
+type AccountPage = {
+  readonly notice?: Content
+  readonly draft?: Draft
+  readonly fault?: Fault
+  readonly status?: number
+}
 
 const accountPage = (
   request: ConsoleRequest,
-  account: StoredAccount,
-  {
-    notice = null,
-    draft,
-    fault = null,
-  }: { readonly notice?: Content; readonly draft?: Addresses; readonly fault?: Fault | null } = {},
-): PageView => {
-  const stored = accountPagesToWire(account)
-  return {
-    title: 'Account',
-    status: fault === null ? 200 : fault.code === notAllowed.code ? 403 : 400,
-    images: [account.logoUrl],
-    body: html`<h1>Account</h1>${notice}
-${facts(['Name', account.displayName], ['ID', html`<code>${account.id}</code>`])}
-<section aria-labelledby="pages"><h2 id="pages">Connect branding</h2>
-<p class="lead">Connect shows your logo and links to these pages when customers log in to their supplier.</p>
-${logo(account)}
-${mayChange(request) ? editForm(request, draft ?? stored, fault) : readOnlyAddresses(stored, fault)}</section>`,
-  }
+  brand: AccountBrandWire,
+  { notice = null, draft = brand, fault, status = 200 }: AccountPage = {},
+): PageView => ({
+  title: 'Account',
+  status,
+  images: [brand.logo_url],
+  body: html`<h1>Account</h1>${notice}${fault !== undefined && fault.field === null ? errorNotice(fault) : null}
+${facts(['Name', brand.display_name], ['ID', html`<code>${brand.account_id}</code>`])}
+<section aria-labelledby="brand"><h2 id="brand">Connect branding</h2>
+<p class="lead">Connect shows your name, logo and colour, and links to these pages.</p>
+<p>${logo(brand)} ${brand.brand_color === null ? null : swatch(brand.brand_color)}</p>
+${mayChange(request) ? editForm(request, draft, fault ?? null) : readOnlyBrand(request, brand)}</section>`,
+})
+
+const retrieveBrand = (request: ConsoleRequest) => request.api<AccountBrandWire>('GET', brandPath)
+
+const showAccount = async (request: ConsoleRequest): Promise<PageView> => {
+  const brand = await retrieveBrand(request)
+  return brand.ok ? accountPage(request, brand.value) : problemPage('Account', brand.fault.message, brand.status)
 }
 
-const accountOf = async (
-  { database }: AccountPageDependencies,
-  { session }: ConsoleRequest,
-): Promise<StoredAccount> => {
-  const account = await withTenant(database, session, ({ query }) => retrieveAccount(query, session.accountId))
-  if (account === null) throw new RangeError('The account of the session does not exist.')
-  return account
+/** Replace the API name of a field by its label. */
+const withLabel = (fault: Fault): Fault => {
+  const name = names.find(one => one === fault.field)
+  return name === undefined ? fault : { ...fault, message: fault.message.replace(name, labels[name]) }
 }
 
-const saveAddresses = async (dependencies: AccountPageDependencies, request: ConsoleRequest): Promise<PageView> => {
-  const { session, at } = request
-  const before = await accountOf(dependencies, request)
-  if (!mayChange(request)) return accountPage(request, before, { fault: notAllowed })
-  const [privacy = '', terms = '', logo = ''] = accountPageNames.map(name => request.form.get(name) ?? '')
-  // The message must contain the label of the field instead of its API name.
-  const refuse = (name: AccountPageName, { code, message }: Refusal): PageView => {
-    const fault = { code, message: `${message.replace(name, labels[name])}.`, field: name }
-    return accountPage(request, before, { draft: { privacy_url: privacy, terms_url: terms, logo_url: logo }, fault })
-  }
-  const privacyUrl = readAccountPage('privacy_url', privacy)
-  if (!privacyUrl.ok) return refuse('privacy_url', privacyUrl.refusal)
-  const termsUrl = readAccountPage('terms_url', terms)
-  if (!termsUrl.ok) return refuse('terms_url', termsUrl.refusal)
-  const logoUrl = readAccountPage('logo_url', logo)
-  if (!logoUrl.ok) return refuse('logo_url', logoUrl.refusal)
-  const pages = { privacyUrl: privacyUrl.value, termsUrl: termsUrl.value, logoUrl: logoUrl.value }
-  const detail = { before: accountPagesToWire(before), after: accountPagesToWire(pages) }
-  if (JSON.stringify(detail.before) !== JSON.stringify(detail.after)) {
-    await withTenant(dependencies.database, session, async transaction => {
-      await updateAccountPages(transaction.query, session.accountId, pages)
-      await appendAudit(transaction.query, transaction, {
-        ...{ actor: session.keyId, action: 'account.update', objectId: session.accountId, detail, at },
-      })
-    })
-  }
-  return accountPage(request, { ...before, ...pages }, { notice: successNotice('Addresses saved.') })
+const saveBrand = async (request: ConsoleRequest): Promise<PageView> => {
+  const texts = names.map(name => [name, request.form.get(name)?.trim() ?? ''] as const)
+  const draft = Object.fromEntries(texts) as Draft
+  const body = Object.fromEntries(
+    texts.map(([name, text]) => [name, text === '' && name !== 'display_name' ? null : text]),
+  )
+  const saved = await request.api<AccountBrandWire>('PATCH', brandPath, body)
+  if (saved.ok) return accountPage(request, saved.value, { notice: successNotice('Brand saved.') })
+  const brand = await retrieveBrand(request)
+  if (!brand.ok) return problemPage('Account', brand.fault.message, brand.status)
+  return accountPage(request, brand.value, { draft, fault: withLabel(saved.fault), status: saved.status })
 }
 
 /**
- * Page of the account with the addresses that Connect shows. A live key with scope `all` can change them.
- * Source: docs/rules/connect.md #provider-login.
+ * Page of the account with the brand that Connect shows. Only live mode changes the brand.
+ * Source: docs/rules/connect.md #brand.
  */
-export const accountRoutes = (dependencies: AccountPageDependencies): readonly ConsoleRoute[] => [
-  getRoute('/console/account', async request => accountPage(request, await accountOf(dependencies, request))),
-  postRoute('/console/account', request => saveAddresses(dependencies, request)),
-]
+export const accountRoutes: readonly ConsoleRoute[] = [getRoute(path, showAccount), postRoute(path, saveBrand)]

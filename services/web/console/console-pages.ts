@@ -211,7 +211,7 @@ export const createConsole = (dependencies: ConsoleDependencies): Hono => {
     ...eventRoutes,
     ...webhookRoutes,
     ...keyRoutes(dependencies),
-    ...accountRoutes(dependencies),
+    ...accountRoutes,
     ...peopleRoutes,
     ...myAccountRoutes(dependencies),
     ...auditLogRoutes(dependencies),

@@ -1,4 +1,4 @@
-import { imageSources } from '../../contract/registry/account-pages.ts'
+import { imageSources } from '../../contract/registry/account-brand.ts'
 import { brand } from '../ui-kit/frame.ts'
 import { type Content, type Html, html } from '../ui-kit/html.ts'
 import type { PageResult } from './console-request.ts'

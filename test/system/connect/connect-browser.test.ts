@@ -187,7 +187,7 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
     expect(policy.replace(images, '')).not.toMatch(/https?:/)
   }, 60_000)
 
-  it('shows the logo, privacy notice and terms of the account on every page after they are set', async () => {
+  it('shows the brand, privacy notice and terms of the account on every page after they are set', async () => {
     const without = await open('current')
     await waitForTitle(without.tab, 'Where is your electricity used?')
     expect(await without.tab.locator('#account').isVisible()).toBe(false)
@@ -201,6 +201,8 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
         ...pages,
         '--logo-url',
         `${pictures.address}/logo.svg`,
+        '--brand-color',
+        '#7a1fa2',
       ]
       const { code, err } = await runCommand(words, { WATTLEDGER_DATA_DIR: folder })
       expect(code, err).toBe(0)
@@ -210,6 +212,11 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
       expect(await policyOf(`?fp_cot=${token}`)).toContain(pictures.address)
       expect(await policyOf('')).not.toContain(pictures.address)
       await tab.locator('#account img[src$="/logo.svg"]').waitFor({ state: 'visible' })
+      const buttonColor = () => tab.evaluate("getComputedStyle(document.querySelector('button.main')).backgroundColor")
+      expect(await buttonColor()).toBe('rgb(122, 31, 162)')
+      await tab.emulateMedia({ colorScheme: 'dark' })
+      expect(await buttonColor()).toMatch(/^rgb\((1[5-9]|2\d)\d, /)
+      await tab.emulateMedia({ colorScheme: 'light' })
       await fillAddress(tab)
       for (const [name, path] of [
         ['Privacy notice', 'privacy'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { dueCredentials } from '../../../services/platform/postgres/connect/tariff-credentials.ts'
-import { updateAccountPages } from '../../../services/platform/postgres/registry/accounts.ts'
+import { updateAccountBrand } from '../../../services/platform/postgres/registry/accounts.ts'
 import { withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { bandsOf, completed, directId, loginFixture, tariffsOf } from '../../support/connect/connect-fixture.ts'
 import { providerPlan } from '../../support/connect/provider-app.ts'
@@ -51,21 +51,25 @@ describe('the login at a provider', () => {
     },
   )
 
-  it('shows the logo of the account and its links for privacy and terms', async () => {
+  it('shows the brand of the account and its links for privacy and terms', async () => {
     const { token, accountId } = await startAtLogin()
     const pages = {
       privacyUrl: 'https://volt.example/privacy',
       termsUrl: 'https://volt.example/terms',
       logoUrl: 'https://cdn.volt.example/logo.svg',
+      brandColor: '#0a5c3e',
     }
     const tenant = { accountId, liveMode: false }
-    await withTenant(service().database, tenant, ({ query }) => updateAccountPages(query, accountId, pages))
+    await withTenant(service().database, tenant, ({ query }) =>
+      updateAccountBrand(query, accountId, { displayName: 'Volt Ltd', ...pages }),
+    )
     const about = await post({ connect_token: token, route: 'start_tariff_integration' })
     expect(about.data['account']).toEqual({
       display_name: 'Volt Ltd',
       privacy_url: pages.privacyUrl,
       terms_url: pages.termsUrl,
       logo_url: pages.logoUrl,
+      brand_color: { light: '#0a5c3e', dark: expect.stringMatching(/^#[0-9a-f]{6}$/) },
     })
   })
 

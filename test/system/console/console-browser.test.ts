@@ -182,8 +182,8 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     const source = () => tab.locator('img.logo').getAttribute('src')
     const save = async (logo: string) => {
       await tab.getByLabel('Logo').fill(logo)
-      await tab.getByRole('button', { name: 'Save addresses' }).click()
-      expect(await tab.getByRole('status').textContent()).toBe('Addresses saved.')
+      await tab.getByRole('button', { name: 'Save brand' }).click()
+      expect(await tab.getByRole('status').textContent()).toBe('Brand saved.')
     }
     expect(await source()).toMatch(/^data:image/)
     await save(`${pictures}logo.svg`)

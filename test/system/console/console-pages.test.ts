@@ -37,16 +37,18 @@ describe('the page of the account', () => {
     privacy_url: 'https://volt.example/privacy',
     terms_url: '',
     logo_url: 'https://cdn.volt.example/logo.svg',
+    brand_color: '#0a5c3e',
   }
+  const brandOf = (name: string) => ({ display_name: name, ...addresses })
   const liveVisitor = () => signIn(sandbox().account_id, sandbox().live_key)
 
-  it('saves and removes addresses with audit entries, and allows only the host of the logo', async () => {
+  it('saves and removes the brand with audit entries, and allows only the host of the logo', async () => {
     const one = await liveVisitor()
-    const saved = await one.send(page, page, addresses)
-    expect([saved.status, saved.text.includes('Addresses saved.')]).toEqual([200, true])
+    const saved = await one.send(page, page, brandOf('Volt'))
+    expect([saved.status, saved.text.includes('Brand saved.')]).toEqual([200, true])
     expect(saved.headers.get('content-security-policy')).toContain("img-src 'self' data: https://cdn.volt.example;")
     const { text, headers } = await one.get(page)
-    for (const address of Object.values(addresses)) expect(text).toContain(`value="${address}"`)
+    for (const value of Object.values(brandOf('Volt'))) expect(text).toContain(`value="${value}"`)
     expect(headers.get('content-security-policy')?.match(/https?:[^ ;]+/g)).toEqual(['https://cdn.volt.example'])
     expect(text).toMatch(
       /<img class="logo" src="data:image\/svg[^"]+"[^>]* data-picture="https:\/\/cdn\.volt\.example\/logo\.svg">/,
@@ -54,15 +56,27 @@ describe('the page of the account', () => {
     for (const path of paths.filter(one => one !== page)) {
       expect((await one.get(path)).headers.get('content-security-policy')).not.toMatch(/https?:/)
     }
-    expect((await one.send(page, page, { privacy_url: '', terms_url: ' ', logo_url: '' })).status).toBe(200)
+    expect(
+      (
+        await one.send(page, page, {
+          display_name: 'Sandbox',
+          privacy_url: '',
+          terms_url: ' ',
+          logo_url: '',
+          brand_color: '',
+        })
+      ).status,
+    ).toBe(200)
     const { out } = await runCommand(['audit-log', 'list', sandbox().account_id, '--mode', 'live', '--json'], {
       WATTLEDGER_DATA_DIR: system.folder,
     })
     const entries = (JSON.parse(out) as { action: string; actor: string; detail: unknown }[]).filter(
       one => one.action === 'account.update',
     )
-    const none = { privacy_url: null, terms_url: null, logo_url: null }
-    const all = { ...addresses, terms_url: null }
+    const account = { object: 'account_brand', account_id: sandbox().account_id }
+    const empty = { privacy_url: null, terms_url: null, logo_url: null, brand_color: null }
+    const none = { ...account, display_name: 'Sandbox', ...empty }
+    const all = { ...account, ...brandOf('Volt'), terms_url: null }
     expect(entries.map(({ detail }) => detail)).toEqual([
       { before: all, after: none },
       { before: none, after: all },
@@ -72,31 +86,35 @@ describe('the page of the account', () => {
 
   it('shows the error at the field with the entered values, and saves nothing', async () => {
     const one = await liveVisitor()
-    const wrong = await one.send(page, page, { ...addresses, terms_url: 'http://volt.example/terms' })
+    const wrong = await one.send(page, page, { ...brandOf('Sandbox'), terms_url: 'http://volt.example/terms' })
     expect(wrong.status).toBe(400)
     expect(wrong.text).toContain(
       'id="terms_url-fault">Terms of use must begin with https://, or with http:// and a loopback host.<',
     )
     expect(wrong.text).toContain('value="http://volt.example/terms"')
     expect((await one.get(page)).text).not.toContain('volt.example')
+    const pale = await one.send(page, page, { ...brandOf('Sandbox'), brand_color: '#7ac943' })
+    expect([
+      pale.status,
+      /id="brand_color-fault">Colour must be darker: [^<]+ Use #[0-9a-f]{6}\.</.test(pale.text),
+    ]).toEqual([400, true])
   })
 
   it('is read-only for test keys and other scopes, and refuses forms of other sites', async () => {
     const { key } = await makeKey(database(), system.folder, sandbox(), 'read')
-    for (const one of [await testVisitor(), await signIn(sandbox().account_id, key)]) {
+    for (const [one, advice] of [
+      [await testVisitor(), 'Sign in to live mode'],
+      [await signIn(sandbox().account_id, key), 'Sign in with a live key'],
+    ] as const) {
       const { status, text } = await one.get(page)
-      expect([status, text.includes('Sign in with a live key'), text.includes(`action="${page}"`)]).toEqual([
-        200,
-        true,
-        false,
-      ])
+      expect([status, text.includes(advice), text.includes(`action="${page}"`)]).toEqual([200, true, false])
       const { text: overview } = await one.get('/console')
       const csrf = /name="csrf" value="(\w+)"/.exec(overview)?.[1] ?? ''
-      expect((await one.send(page, page, { ...addresses, csrf, form: crypto.randomUUID() })).status).toBe(403)
+      expect((await one.send(page, page, { ...brandOf('Volt'), csrf, form: crypto.randomUUID() })).status).toBe(403)
     }
     const owner = await liveVisitor()
-    expect((await owner.send(page, page, addresses, { origin: 'https://example.com' })).status).toBe(403)
-    expect((await owner.send(page, page, { ...addresses, csrf: 'other' })).status).toBe(403)
+    expect((await owner.send(page, page, brandOf('Volt'), { origin: 'https://example.com' })).status).toBe(403)
+    expect((await owner.send(page, page, { ...brandOf('Volt'), csrf: 'other' })).status).toBe(403)
     expect((await owner.get(page)).text).not.toContain('volt.example')
   })
 })

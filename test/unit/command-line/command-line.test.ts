@@ -87,6 +87,7 @@ describe('arguments', () => {
     [['account', 'list', '--json=1'], '--json does not take a value'],
     [['account', 'set', 'acc_1'], 'At least one setting'],
     [['account', 'set', 'acc_1', '--rate-limit', '0'], 'from 1 to 1000000, or none'],
+    [['account', 'set', 'acc_1', '--brand-color', '#7ac943'], '--brand-color must be darker: its contrast'],
     [['account', 'set', 'acc_1', '--logo-url', 'http://a.example/logo'], '--logo-url must begin with https://'],
     [['keys', 'create', 'acc_1', '--mode', 'tset'], '--mode must be one of live, test'],
     [['keys', 'revoke', 'acc_1'], 'KEY_ID is missing'],
@@ -203,17 +204,17 @@ describe('with a running service', () => {
     expect(await run(folder, ['account', 'show', 'acc_unknown'])).toMatchObject({ code: 1, out: '' })
   })
 
-  it('the page addresses of an account are set, shown and removed, each with an audit entry', async () => {
+  it('the brand of an account is set, shown and removed, each with an audit entry', async () => {
     const { id } = await json<Account>(folder, 'account', 'create', '--name', 'Volt')
-    const none = { privacy_url: null, terms_url: null, logo_url: null }
+    const none = { privacy_url: null, terms_url: null, logo_url: null, brand_color: null }
     expect(await json(folder, 'account', 'show', id)).toMatchObject(none)
     const [privacy, terms, logo] = [
       'https://volt.example/privacy',
       'https://volt.example/terms',
       'https://cdn.volt.example/logo.svg',
     ]
-    const all = { privacy_url: privacy, terms_url: terms, logo_url: logo }
-    const options = ['--privacy-url', privacy, '--terms-url', terms, '--logo-url', logo]
+    const all = { privacy_url: privacy, terms_url: terms, logo_url: logo, brand_color: '#0a5c3e' }
+    const options = ['--privacy-url', privacy, '--terms-url', terms, '--logo-url', logo, '--brand-color', '#0A5C3E']
     expect(await json(folder, 'account', 'set', id, ...options)).toMatchObject(all)
     expect((await run(folder, ['account', 'show', id])).out).toContain(logo)
     expect(await json(folder, 'account', 'set', id, '--terms-url', 'none')).toMatchObject({ ...all, terms_url: null })

@@ -4,15 +4,16 @@ import { newId } from '../../ids/new-id.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
 import type { Query } from '../database.ts'
 
-/** Addresses that people see next to the name of an account; null: none. */
-export type AccountPages = {
+/** What people see of an account beside its name; null: none. `brandColor` such as #0a5c3e. */
+export type AccountBrand = {
   readonly privacyUrl: string | null
   readonly termsUrl: string | null
   readonly logoUrl: string | null
+  readonly brandColor: string | null
 }
 
 /** Stored account; both modes share it. Instants in ms; `requestsPerSecond` null: the limit of the installation. */
-export type StoredAccount = AccountPages & {
+export type StoredAccount = AccountBrand & {
   readonly id: string
   readonly displayName: string
   readonly defaultApiVersion: ApiVersion
@@ -27,7 +28,7 @@ type Row = Omit<StoredAccount, 'defaultApiVersion'> & { readonly defaultVersion:
 
 const columns = sql`id, display_name as "displayName", default_version as "defaultVersion",
   requests_per_second as "requestsPerSecond", disabled_at as "disabledAt", privacy_url as "privacyUrl",
-  terms_url as "termsUrl", logo_url as "logoUrl", time_created as "createdAt"`
+  terms_url as "termsUrl", logo_url as "logoUrl", brand_color as "brandColor", time_created as "createdAt"`
 
 const fromRow = ({ defaultVersion, ...account }: Row): StoredAccount => ({
   ...account,
@@ -53,7 +54,8 @@ export const createAccount = async (operator: Query, draft: AccountDraft, at: nu
     insert into accounts (id, display_name, default_version, requests_per_second, time_created)
     values (${id}, ${draft.displayName}, ${apiVersionDates[draft.defaultApiVersion]}, ${draft.requestsPerSecond},
       ${toTimestamp(at)})`)
-  return { ...draft, id, disabledAt: null, privacyUrl: null, termsUrl: null, logoUrl: null, createdAt: at }
+  const noBrand = { privacyUrl: null, termsUrl: null, logoUrl: null, brandColor: null }
+  return { ...draft, ...noBrand, id, disabledAt: null, createdAt: at }
 }
 
 /** Retrieve an account; null if there is none. A tenant sees its own. */
@@ -75,7 +77,7 @@ export const listAccounts = async (operator: Query): Promise<readonly StoredAcco
 export const updateAccount = async (
   operator: Query,
   id: string,
-  change: Partial<AccountDraft & AccountPages & Pick<StoredAccount, 'disabledAt'>>,
+  change: Partial<AccountDraft & AccountBrand & Pick<StoredAccount, 'disabledAt'>>,
 ): Promise<StoredAccount | null> => {
   const before = await retrieveAccount(operator, id)
   if (before === null) return null
@@ -84,13 +86,19 @@ export const updateAccount = async (
     update accounts set display_name = ${after.displayName},
       default_version = ${apiVersionDates[after.defaultApiVersion]},
       requests_per_second = ${after.requestsPerSecond}, disabled_at = ${toTimestampOrNull(after.disabledAt)},
-      privacy_url = ${after.privacyUrl}, terms_url = ${after.termsUrl}, logo_url = ${after.logoUrl} where id = ${id}`)
+      privacy_url = ${after.privacyUrl}, terms_url = ${after.termsUrl}, logo_url = ${after.logoUrl},
+      brand_color = ${after.brandColor} where id = ${id}`)
   return after
 }
 
-/** Change the addresses that people see next to the name of an account. A tenant may change its own. */
-export const updateAccountPages = async (query: Query, id: string, pages: AccountPages): Promise<void> => {
+/** Change what people see of an account. A tenant may change its own. */
+export const updateAccountBrand = async (
+  query: Query,
+  id: string,
+  brand: AccountBrand & Pick<StoredAccount, 'displayName'>,
+): Promise<void> => {
   await query(sql`
-    update accounts set privacy_url = ${pages.privacyUrl}, terms_url = ${pages.termsUrl}, logo_url = ${pages.logoUrl}
+    update accounts set display_name = ${brand.displayName}, privacy_url = ${brand.privacyUrl},
+      terms_url = ${brand.termsUrl}, logo_url = ${brand.logoUrl}, brand_color = ${brand.brandColor}
     where id = ${id}`)
 }

@@ -7,7 +7,7 @@ import {
   createAccount,
   retrieveAccount,
   updateAccount,
-  updateAccountPages,
+  updateAccountBrand,
 } from '../../../../services/platform/postgres/registry/accounts.ts'
 import {
   createApiKey,
@@ -54,15 +54,24 @@ describe('row security between tenants', () => {
     await expect(foreign).rejects.toMatchObject({ code: 'postgres_refused' })
   })
 
-  it('lets an account change its own addresses, and nothing else of itself or of another', async () => {
-    const pages = { privacyUrl: 'https://a.example/privacy', termsUrl: null, logoUrl: 'https://a.example/logo' }
+  it('lets an account change its own brand, and nothing else of itself or of another', async () => {
+    const addresses = { privacyUrl: 'https://a.example/privacy', termsUrl: null, logoUrl: 'https://a.example/logo' }
+    const brand = { displayName: 'Mine', brandColor: '#0a5c3e', ...addresses }
     const [own, other] = [mine.live.accountId, theirs.live.accountId]
     const before = await retrieveAccount(database.operator, own)
-    await withTenant(database, mine.live, ({ query }) => updateAccountPages(query, own, pages))
-    await withTenant(database, mine.live, ({ query }) => updateAccountPages(query, other, pages))
-    expect(await retrieveAccount(database.operator, own)).toEqual({ ...before, ...pages })
-    expect(await retrieveAccount(database.operator, other)).toMatchObject({ privacyUrl: null, logoUrl: null })
-    for (const change of [{ displayName: 'Mine' }, { requestsPerSecond: 1_000_000 }, { disabledAt: null }]) {
+    await withTenant(database, mine.live, ({ query }) => updateAccountBrand(query, own, brand))
+    await withTenant(database, mine.live, ({ query }) => updateAccountBrand(query, other, brand))
+    expect(await retrieveAccount(database.operator, own)).toEqual({ ...before, ...brand })
+    expect(await retrieveAccount(database.operator, other)).toMatchObject({
+      privacyUrl: null,
+      logoUrl: null,
+      brandColor: null,
+    })
+    for (const change of [
+      { defaultApiVersion: 'earlier' as const },
+      { requestsPerSecond: 1_000_000 },
+      { disabledAt: null },
+    ]) {
       const [column = ''] = Object.keys(change)
       const tried = withTenant(database, mine.live, ({ query }) => updateAccount(query, own, change))
       await expect(tried, column).rejects.toMatchObject({ code: 'postgres_refused' })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { imageOrigin, imageSources, readAccountPage } from '../../../../services/contract/registry/account-pages.ts'
+import { imageOrigin, imageSources, readAccountBrand } from '../../../../services/contract/registry/account-brand.ts'
 
 describe('the image sources of a page', () => {
   it.each([
@@ -40,7 +40,7 @@ describe('an address of an account', () => {
     [' https://volt.example/privacy?lang=en#top ', 'https://volt.example/privacy?lang=en#top'],
     ['http://localhost:3000/terms', 'http://localhost:3000/terms'],
     [`https://volt.example/${'a'.repeat(2_048 - 21)}`, `https://volt.example/${'a'.repeat(2_048 - 21)}`],
-  ])('%j is accepted', (text, value) => expect(readAccountPage('terms_url', text)).toEqual({ ok: true, value }))
+  ])('%j is accepted', (text, value) => expect(readAccountBrand('terms_url', text)).toEqual({ ok: true, value }))
 
   it.each([
     ['http://volt.example/', 'terms_url must begin with https://, or with http:// and a loopback host'],
@@ -50,16 +50,40 @@ describe('an address of an account', () => {
     ['https://me:secret@volt.example/', 'terms_url must not contain a user name or password'],
     [`https://volt.example/${'a'.repeat(2_049 - 21)}`, 'terms_url must have at most 2048 characters'],
   ])('%j is refused', (text, message) => {
-    const read = readAccountPage('terms_url', text)
+    const read = readAccountBrand('terms_url', text)
     expect(read).toMatchObject({ ok: false, refusal: { field: 'terms_url' } })
     expect(read.ok ? '' : read.refusal.message.replace(/\.$/, '')).toBe(message)
   })
 
   it('of a logo has a host that a policy can contain', () => {
-    expect(readAccountPage('logo_url', 'https://a;b/logo.svg')).toMatchObject({
+    expect(readAccountBrand('logo_url', 'https://a;b/logo.svg')).toMatchObject({
       ok: false,
       refusal: { field: 'logo_url' },
     })
-    expect(readAccountPage('logo_url', 'https://a.example/logo.svg').ok).toBe(true)
+    expect(readAccountBrand('logo_url', 'https://a.example/logo.svg').ok).toBe(true)
+  })
+})
+
+describe('the colour of an account', () => {
+  it.each([
+    ['', null],
+    ['#0a5c3e', '#0a5c3e'],
+    [' #0A5C3E ', '#0a5c3e'],
+    ['#000000', '#000000'],
+  ])('%j is accepted', (text, value) => expect(readAccountBrand('brand_color', text)).toEqual({ ok: true, value }))
+
+  it.each(['green', '#abc', '0a5c3e', '#0a5c3e;}', '#0a5c3g', 'rgb(0,0,0)', '#0a5c3e0a'])('%j is refused', text => {
+    expect(readAccountBrand('brand_color', text)).toMatchObject({
+      ok: false,
+      refusal: { field: 'brand_color', message: expect.stringContaining('must be a colour such as #0a5c3e') },
+    })
+  })
+
+  it('that people cannot read is refused with the nearest colour that they can read', () => {
+    const refused = readAccountBrand('brand_color', '#7ac943')
+    const message = refused.ok ? '' : refused.refusal.message
+    expect(message).toMatch(/contrast with the page is 1\.8, and at least 4\.5 is needed\. Use #[0-9a-f]{6}/)
+    const [, proposed = ''] = /Use (#[0-9a-f]{6})/.exec(message) ?? []
+    expect(readAccountBrand('brand_color', proposed)).toEqual({ ok: true, value: proposed })
   })
 })
