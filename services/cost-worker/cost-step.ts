@@ -5,6 +5,7 @@ import type { MeterReadingRow } from '../platform/clickhouse/readings/meter-read
 import type { BatchFailureRow } from '../platform/clickhouse/readings/receipts.ts'
 import { runInTimeSlices, startTimeSlices } from '../platform/concurrency/time-slices.ts'
 import type { CachedPricing, PricingCache, PricingRequest } from '../platform/pricing-cache/pricing-cache.ts'
+import { type CorrectionFinder, correctionFinder, storeCorrections } from './correction-finder.ts'
 import { costReadings, type NewestReadings, type ReadingToStore } from './cost-readings.ts'
 import {
   type ChangeSets,
@@ -75,6 +76,7 @@ export type CostStep = {
 }
 
 type Dependencies = RecostDependencies & {
+  readonly corrections: CorrectionFinder
   readonly estimates: EstimateIndex
   readonly newestReadings: NewestReadings
 }
@@ -206,14 +208,16 @@ const runStep = async (
   { records, readings, requests }: StepInput,
   { stored, store, canDefer, isSlowWork = false }: CostStepOptions,
 ): Promise<StepResult> => {
-  const { db, pricing, estimates, newestReadings } = dependencies
+  const { db, pricing, corrections: finder, estimates, newestReadings } = dependencies
   if (readings.length > 0) await stored
+  const corrections = await finder.find(records, stored)
   const readingsResult = await costReadings(db, readings, newestReadings)
   const all = withIntervals(records, readingsResult.intervals)
   await estimates.addRecords(all)
   for (const request of requests) invalidateCaches(dependencies, request)
   const buffer = rowBuffer(async rows => {
     await stored
+    await storeCorrections(db, corrections, rows)
     await store(rows)
   })
   const progress: StepProgress = {
@@ -229,8 +233,10 @@ const runStep = async (
     deferred = await costRequests(dependencies, deferred, stored, new Map(), progress)
   }
   const { poison, failedRequests, slowRequests } = progress
+  const rows = buffer.rows()
+  await storeCorrections(db, corrections, rows)
   return {
-    rows: buffer.rows(),
+    rows,
     costed: buffer.totals(),
     readings: readingsResult.readings,
     failures: readingsResult.failures,
@@ -247,14 +253,18 @@ export const createCostStep = (
 ): CostStep => {
   const tiers = tierCache(db, pricing, rangeLimits)
   const estimates = estimateIndex(db)
+  const corrections = correctionFinder(db)
   const newestReadings: NewestReadings = new Map()
-  const dependencies: Dependencies = { db, pricing, tiers, rangeLimits, loadLimits, estimates, newestReadings }
+  const dependencies: Dependencies = {
+    ...{ db, pricing, tiers, rangeLimits, loadLimits, corrections, estimates, newestReadings },
+  }
   return {
     newestReadings,
     run: (input, options) => runStep(dependencies, input, options),
     drop: () => {
       tiers.drop()
       estimates.drop()
+      corrections.drop()
       newestReadings.clear()
     },
   }

@@ -16,6 +16,8 @@ export type RecordToCost = VersionedRecord & {
   readonly part: Pick<RecordPart, 'accountId' | 'liveMode' | 'batchId' | 'receivedAt'>
   /** Message that brought the record; null for a stored record. */
   readonly origin: MessageOrigin | null
+  /** Earlier forms of the record in the same step, in any order. Corrections name them. */
+  readonly superseded?: RecordToCost[]
 }
 
 /** Partition and message that a record, reading or request came from. */

@@ -119,8 +119,14 @@ const addRecord = (step: StepDraft, entry: RecordToCost): void => {
   if (duplicate === undefined) known.push(entry)
   else {
     const isDuplicateNewer = duplicate.sourceVersion > entry.sourceVersion
-    known[recordIndex] = isDuplicateNewer ? { ...duplicate, version: entry.version } : entry
-    const { origin } = isDuplicateNewer ? entry : duplicate
+    const older = isDuplicateNewer ? entry : duplicate
+    // One list for all forms: a copy for each form would take quadratic time.
+    const superseded = duplicate.superseded ?? []
+    superseded.push(older)
+    known[recordIndex] = isDuplicateNewer
+      ? { ...duplicate, version: entry.version, superseded }
+      : { ...entry, superseded }
+    const { origin } = older
     if (origin !== null) countsOf(step.partitionCounts, origin).superseded += 1
   }
 }

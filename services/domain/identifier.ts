@@ -20,6 +20,7 @@ export const idPrefixes = {
   calendar: 'cal_',
   meterRecord: 'mre_',
   meterBatch: 'bat_',
+  meterCorrection: 'mco_',
   price: 'prs_',
   priceAudit: 'tra_',
   energyCost: 'ecs_',

@@ -3,6 +3,7 @@ import type { Operation } from '../contract/operation.ts'
 import { tariffList } from '../contract/tariffs/tariff.ts'
 import type { Binding } from '../platform/http/binding.ts'
 import { chargeOperations } from './charges/charges.ts'
+import { correctionOperations } from './costs/corrections.ts'
 import { intervalCostOperation } from './costs/interval-costs.ts'
 import { meterBatchOperations } from './costs/meter-batches.ts'
 import { meterRecordOperations } from './costs/meter-records.ts'
@@ -33,6 +34,7 @@ export const costOperations = (dependencies: CostDependencies): readonly Binding
   sessionCostOperation(dependencies),
   ...meterBatchOperations(dependencies),
   ...meterRecordOperations(dependencies),
+  ...correctionOperations(dependencies),
   ...accountReadOperations(dependencies),
 ]
 

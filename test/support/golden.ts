@@ -2,4 +2,4 @@
 export const goldenText = (text: string): string =>
   `${JSON.stringify(JSON.parse(text), null, 2)}\n`
     .replace(/\b([a-z]{3})_[0-9a-f]{24}\b/g, '$1_…')
-    .replace(/("(?:time_created|last_seen)": )"[^"]+"/g, '$1"…"')
+    .replace(/("(?:time_created|time_received|last_seen)": )"[^"]+"/g, '$1"…"')

@@ -92,6 +92,7 @@ const idPrefixOf: Readonly<Record<string, string>> = {
   calendars: 'cal',
   charges: 'chg',
   records: 'mre',
+  record_id: 'mre',
   batch: 'bat',
   batch_id: 'bat',
   markets: 'mrs',

@@ -13,6 +13,7 @@ import * as exported from '../interchange/export.ts'
 import { tariffImport } from '../interchange/tariff-import.ts'
 import * as market from '../markets/market.ts'
 import * as marketPrice from '../markets/market-price.ts'
+import { correctionList } from '../metering/correction.ts'
 import * as meterBatch from '../metering/meter-batch.ts'
 import * as meterCumulative from '../metering/meter-cumulative.ts'
 import * as meterRecordRead from '../metering/meter-record-read.ts'
@@ -54,6 +55,7 @@ export const operations: readonly Operation[] = [
   meterBatch.meterBatchRead,
   meterRecordRead.meterRecordList,
   meterRecordRead.meterRecordRetrieve,
+  correctionList,
   instantCost.instantCost,
   energyCost.intervalCost,
   energyCost.sessionCost,

@@ -9,6 +9,7 @@ import { recordIdDigits } from '../../../services/ingest-gateway/fast-path/recor
 import { registerIdDigits } from '../../../services/ingest-gateway/submit-cumulative.ts'
 import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
 import { meterCostBlock } from '../../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
+import { pageOfCorrections } from '../../../services/platform/clickhouse/meter-cost/corrections.ts'
 import { rowsInInterval, type Tenant } from '../../../services/platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 import {
@@ -37,6 +38,9 @@ type PlayedLocation = {
   readonly history: History
   readonly locationId: string
   readonly requests: Request[]
+  /** Newest form of each record, and the corrections that were sent, in order. */
+  readonly forms: Map<string, RecordForm['form']>
+  readonly corrections: string[]
   tariffs: readonly Tariff[]
   changes: number
 }
@@ -153,6 +157,21 @@ const applyChange = (played: PlayedLocation, arrived: Arrived, request: Request)
   return { request: recost, version: versionsAt(arrived, 0).version, origin: originOf(arrived) }
 }
 
+type SentForm = { readonly energy: bigint; readonly confidence: number }
+
+const correctionText = (recordId: string, before: SentForm, after: SentForm): string =>
+  `${recordId}: ${before.energy} at ${before.confidence} to ${after.energy} at ${after.confidence}`
+
+/** Note the records that were sent before with another form. */
+const noteCorrections = ({ forms, corrections }: PlayedLocation, sent: readonly RecordToCost[]): void => {
+  for (const { record } of sent) {
+    const before = forms.get(record.recordId)
+    if (before !== undefined && (before.energy !== record.energy || before.confidence !== record.confidence))
+      corrections.push(correctionText(record.recordId, before, record))
+    forms.set(record.recordId, { energy: record.energy, confidence: record.confidence })
+  }
+}
+
 /** Add a request of a history to the input of a step, as if it came from a partition. */
 const addRequest = (
   played: PlayedLocation,
@@ -163,8 +182,11 @@ const addRequest = (
 ): void => {
   const { locationId } = played
   const arrived = { tenant, locationId, offset }
-  if (request.kind === 'records') stepInput.records.set(locationId, recordsToCost(arrived, request.records))
-  else if (request.kind === 'readings') stepInput.readings.push(...readingsToStore(arrived, request))
+  if (request.kind === 'records') {
+    const sent = recordsToCost(arrived, request.records)
+    stepInput.records.set(locationId, sent)
+    noteCorrections(played, sent)
+  } else if (request.kind === 'readings') stepInput.readings.push(...readingsToStore(arrived, request))
   else {
     const recost = applyChange(played, arrived, request)
     if (recost !== null) stepInput.requests.push(recost)
@@ -239,16 +261,32 @@ const runCostStep = async (db: ClickHouse, costStep: CostStep, stepInput: StepAr
 }
 
 /** Compare the stored rows of a location with the exact calculation. */
-const faultsOf = async (
-  db: ClickHouse,
-  tenant: Tenant,
-  { history, locationId }: PlayedLocation,
-): Promise<readonly string[]> => {
+const faultsOf = async (db: ClickHouse, tenant: Tenant, played: PlayedLocation): Promise<readonly string[]> => {
+  const { history, locationId } = played
   const always = { from: 0, to: Date.UTC(2100, 0, 1) }
   const rows = (await Array.fromAsync(rowsInInterval(db, tenant, { locationIds: [locationId] }, always))).flat()
   const expected = expectedState(history, new Map(rows.map(row => [rowNameOf(row), row.recordId])))
   const found: StoredState = new Map(rows.map(row => [rowNameOf(row), rowTextOf(row)]))
-  return differences(expected, found, ['exact', 'stored'])
+  return [...differences(expected, found, ['exact', 'stored']), ...(await wrongCorrections(db, tenant, played))]
+}
+
+/** Compare the stored corrections of a location with those that were sent. */
+const wrongCorrections = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  { locationId, corrections }: PlayedLocation,
+): Promise<readonly string[]> => {
+  const everything = { recordId: null, locationId, deviceId: null, from: null, to: null }
+  const page = { cursor: null, isBack: false, limit: 100_000 }
+  const stored = (await pageOfCorrections(db, tenant, everything, page)).map(({ recordId, before, after }) =>
+    correctionText(recordId, before, after),
+  )
+  const sent = new Set(corrections)
+  return [
+    ...corrections.filter(one => !stored.includes(one)).map(one => `no correction of ${one}`),
+    ...stored.filter(one => !sent.has(one)).map(one => `unexpected correction of ${one}`),
+    ...(stored.length === corrections.length ? [] : [`${stored.length} corrections instead of ${corrections.length}`]),
+  ]
 }
 
 /**
@@ -265,7 +303,10 @@ export const playSteps = async (
   for (const [index, history] of histories.entries()) {
     const requests = oneByOne(history).flatMap(wave => wave.requests)
     const locationId = hexId('loc_', index + 1)
-    playedLocations.set(locationId, { history, locationId, requests, tariffs: [], changes: 1 })
+    playedLocations.set(locationId, {
+      ...{ history, locationId, requests, tariffs: [], changes: 1 },
+      ...{ forms: new Map(), corrections: [] },
+    })
   }
   const costStep = createCostStep(db, pricingCacheOf(playedLocations, tenant))
   const random = seededRandom(histories[0]?.seed ?? 0)

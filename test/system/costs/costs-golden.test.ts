@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { goldenText } from '../../support/golden.ts'
 import type { ApiVersion, Client, Reply } from '../../support/system/client.ts'
 import { makeHome, makeOne } from '../../support/system/home.ts'
+import { until } from '../../support/system/until.ts'
 import { useSharedSystem } from '../../support/system/use-system.ts'
 
 const system = useSharedSystem()
@@ -64,7 +65,7 @@ const answersIn = async (
     energy_cost: await client.send('POST', `/costs/interval/${car}?${query}&aggregation=DAY`, span),
     energy_cost_of_session: await client.send('POST', `/costs/session/${apiVersion}-17?${query}&include_records=true`),
     ...(apiVersion === 'current'
-      ? {}
+      ? { meter_correction_list: await correctionsOf(client, { ...good, value: 1.5 }) }
       : {
           energy_cost_without_tariff: await client.send(
             'POST',
@@ -73,6 +74,19 @@ const answersIn = async (
           ),
         }),
   }
+}
+
+/** Correct a record, and list its corrections. */
+const correctionsOf = async (
+  client: Client,
+  record: { readonly location_id: string; readonly value: number },
+): Promise<Reply> => {
+  const { id } = (await client.submit([record])) as { readonly id: string }
+  await until(
+    async () => (await client.ask('GET', `/meters/batch/${id}`)) as { readonly status: string },
+    ({ status }) => status === 'COMPLETE',
+  )
+  return client.send('GET', `/meters/corrections?location_id=${record.location_id}`)
 }
 
 describe.each(['current', 'earlier'] as const)('the %s API version', apiVersion => {

@@ -32,7 +32,9 @@ const keepsDeleted = ({ id }: DocumentedOperation, idPath: IdPath): boolean =>
   id === 'export_create' ||
   (id === 'statement_batch_create' && idPath.prefix === 'loc') ||
   (idPath.in === 'query' &&
-    (id === 'meter_record_list' || ['object_id', 'starting_after', 'ending_before'].includes(idPath.name)))
+    (id === 'meter_record_list' ||
+      id === 'meter_correction_list' ||
+      ['object_id', 'starting_after', 'ending_before'].includes(idPath.name)))
 
 /** Providers belong to the operator and are the same for all accounts. */
 const shared = ['prv']

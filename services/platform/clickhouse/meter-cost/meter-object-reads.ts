@@ -28,6 +28,20 @@ export const locationsOfDevices = (
     ? Promise.resolve([])
     : meteredObjects(db, tenant, `device_id IN ${listLiteral(deviceIds.map(idLiteral))}`)
 
+/** Return the locations among `locationIds` that have records of their own. */
+export const locationsThemselves = (
+  db: ClickHouse,
+  tenant: Tenant,
+  locationIds: readonly string[],
+): Promise<readonly MeteredObject[]> =>
+  locationIds.length === 0
+    ? Promise.resolve([])
+    : meteredObjects(
+        db,
+        tenant,
+        `device_id = ${idLiteral('0'.repeat(24))} AND location_id IN ${listLiteral(locationIds.map(idLiteral))}`,
+      )
+
 /** Return the metered objects of locations: the locations first, then by device. */
 export const objectsOfLocations = (
   db: ClickHouse,

@@ -26,6 +26,7 @@ const versions = `FROM meter_cost WHERE \${tenantIs(tenant)} AND \${condition}`
 describe.each([
   ['meter_cost', join('meter-cost', 'meter-cost-reads.ts'), [versions]],
   ['meter_readings', join('readings', 'meter-readings.ts'), []],
+  ['meter_corrections', join('meter-cost', 'corrections.ts'), []],
 ])('statements over %s', (table, module, loose) => {
   it('all use FINAL and a tenant, and are in one module', () => {
     expect(readersOf(table)).toEqual({ paths: [join('platform', 'clickhouse', module)], loose })

@@ -1,0 +1,180 @@
+import { type SubmittedValues, valueChanges } from '../domain/record/correction.ts'
+import type { MeterRecord } from '../domain/record/record.ts'
+import { type Tenant, tenantKey } from '../domain/tenant.ts'
+import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
+import { encodeBlocksInSteps } from '../platform/clickhouse/encoding/fast-path/native-block.ts'
+import {
+  correctionColumns,
+  type MeterCorrectionRow,
+  submittedValues,
+} from '../platform/clickhouse/meter-cost/corrections.ts'
+import { locationsOfDevices, locationsThemselves } from '../platform/clickhouse/meter-cost/meter-object-reads.ts'
+import { runInTimeSlices, startTimeSlices } from '../platform/concurrency/time-slices.ts'
+import { deterministicId } from '../platform/ids/new-id.ts'
+import type { RecordToCost } from './record-to-cost.ts'
+
+type Records = ReadonlyMap<string, readonly RecordToCost[]>
+
+/** Corrections by the digits of their record's id. */
+export type Corrections = ReadonlyMap<string, readonly MeterCorrectionRow[]>
+
+/**
+ * Finds the records of a step that replace stored values. A record that starts after all known records of its object
+ * is new, so most records need no query.
+ */
+export type CorrectionFinder = {
+  /** Find the corrections of a step. `stored` resolves when the rows of the steps before are stored. */
+  readonly find: (records: Records, stored: Promise<void>) => Promise<Corrections>
+  /** Drop all known objects: the rows of the last step were not stored. */
+  readonly drop: () => void
+}
+
+/** Known objects, after which all are dropped. An object takes about 250 bytes. */
+const maxObjects = 300_000
+/** Objects per statement, so that it has less than the 256 KiB that the engine parses. */
+const objectsOfStatement = 4_000
+
+/** Latest known end (ms) of an object in each flow. */
+type LastEnds = number[]
+
+const flowOf = ({ energyFlowDirection, tariffDirection }: MeterRecord): number =>
+  energyFlowDirection === 'INBOUND' ? (tariffDirection === 'IMPORT' ? 0 : 1) : tariffDirection === 'EXPORT' ? 2 : 3
+const flows = 4
+
+/** Device of a record, or its location. Ids are unique over all accounts. */
+const objectOf = ({ deviceId, locationId }: MeterRecord): string => deviceId ?? locationId
+
+/** Return whether an equal record cannot be stored yet. An impulse at the last end can be. */
+const isNew = ({ start, end }: MeterRecord, lastEnd: number): boolean =>
+  start > lastEnd || (start === lastEnd && end > start)
+
+/** Return the objects of records that are not known, by account and mode. */
+const unknownObjects = (known: ReadonlyMap<string, LastEnds>, records: Records) => {
+  const byTenant = new Map<string, { readonly tenant: Tenant; readonly objects: Map<string, boolean> }>()
+  for (const entries of records.values()) {
+    for (const { record, part } of entries) {
+      const object = objectOf(record)
+      if (known.has(object)) continue
+      const key = tenantKey(part)
+      const own = byTenant.get(key) ?? { tenant: part, objects: new Map() }
+      byTenant.set(key, own)
+      own.objects.set(object, record.deviceId !== null)
+    }
+  }
+  return [...byTenant.values()]
+}
+
+const groupsOf = <T>(all: readonly T[]): readonly (readonly T[])[] =>
+  Array.from({ length: Math.ceil(all.length / objectsOfStatement) }, (_, group) =>
+    all.slice(group * objectsOfStatement, (group + 1) * objectsOfStatement),
+  )
+
+/** Add the last ends of objects to the known ones. An object without records has the end -∞. */
+const loadObjects = async (
+  db: ClickHouse,
+  known: Map<string, LastEnds>,
+  { tenant, objects }: ReturnType<typeof unknownObjects>[number],
+): Promise<void> => {
+  const found = new Map<string, number>()
+  for (const isDevice of [true, false]) {
+    const ids = [...objects].flatMap(([id, ofDevice]) => (ofDevice === isDevice ? [id] : []))
+    const read = isDevice ? locationsOfDevices : locationsThemselves
+    for (const group of groupsOf(ids))
+      for (const { deviceId, locationId, lastEnd } of await read(db, tenant, group)) {
+        const object = deviceId ?? locationId
+        found.set(object, Math.max(lastEnd, found.get(object) ?? Number.NEGATIVE_INFINITY))
+      }
+  }
+  for (const object of objects.keys())
+    known.set(object, Array<number>(flows).fill(found.get(object) ?? Number.NEGATIVE_INFINITY))
+}
+
+/** Return the records that may be stored already, or that were sent more than once in the step. */
+const possibleCorrections = async (
+  known: ReadonlyMap<string, LastEnds>,
+  records: Records,
+): Promise<readonly RecordToCost[]> => {
+  const timeSlice = startTimeSlices()
+  const found: RecordToCost[] = []
+  for (const entries of records.values()) {
+    if (timeSlice.isOver()) await timeSlice.pause()
+    for (const entry of entries) {
+      const lastEnd = known.get(objectOf(entry.record))?.[flowOf(entry.record)] ?? Number.POSITIVE_INFINITY
+      if (entry.superseded !== undefined || !isNew(entry.record, lastEnd)) found.push(entry)
+    }
+  }
+  return found
+}
+
+const noteEnds = (known: ReadonlyMap<string, LastEnds>, records: Records): void => {
+  for (const entries of records.values()) {
+    for (const { record } of entries) {
+      const ends = known.get(objectOf(record))
+      const flow = flowOf(record)
+      if (ends !== undefined && record.end > (ends[flow] as number)) ends[flow] = record.end
+    }
+  }
+}
+
+const valuesOf = ({ record, part, sourceVersion }: RecordToCost): SubmittedValues => ({
+  energy: record.energy,
+  confidence: record.confidence,
+  sourceVersion,
+  batchId: part.batchId,
+  receivedAt: part.receivedAt,
+})
+
+const rowsOf = (entry: RecordToCost, stored: SubmittedValues | undefined): readonly MeterCorrectionRow[] => {
+  const { record, part, superseded = [] } = entry
+  const { accountId, liveMode } = part
+  const { recordId, locationId, deviceId, start, end } = record
+  return valueChanges(stored ?? null, [...superseded, entry].map(valuesOf)).map(({ before, after }) => ({
+    ...{ accountId, liveMode, recordId, locationId, deviceId, start, end, before, after },
+    id: deterministicId('meterCorrection', after.receivedAt, [recordId, String(after.sourceVersion)]),
+  }))
+}
+
+/** Create a finder over the stored rows. */
+export const correctionFinder = (db: ClickHouse): CorrectionFinder => {
+  const known = new Map<string, LastEnds>()
+  return {
+    find: async (records, stored) => {
+      if (known.size > maxObjects) known.clear()
+      const unknown = unknownObjects(known, records)
+      if (unknown.length > 0) await stored
+      for (const objects of unknown) await loadObjects(db, known, objects)
+      const possible = await possibleCorrections(known, records)
+      noteEnds(known, records)
+      const corrections = new Map<string, readonly MeterCorrectionRow[]>()
+      if (possible.length === 0) return corrections
+      await stored
+      for (const own of Map.groupBy(possible, ({ part }) => tenantKey(part)).values()) {
+        const { accountId, liveMode } = (own[0] as RecordToCost).part
+        const values = await submittedValues(
+          db,
+          { accountId, liveMode },
+          own.map(({ record }) => record),
+        )
+        for (const entry of own) {
+          const rows = rowsOf(entry, values.get(entry.record.recordId))
+          if (rows.length > 0) corrections.set(entry.record.recordId, rows)
+        }
+      }
+      return corrections
+    },
+    drop: () => known.clear(),
+  }
+}
+
+/** Store the corrections of some records. A repeat writes the same rows. Call it before the rows of the records are stored. */
+export const storeCorrections = async (
+  db: ClickHouse,
+  corrections: Corrections,
+  records: readonly { readonly recordId: string }[],
+): Promise<void> => {
+  if (corrections.size === 0) return
+  const rows = records.flatMap(({ recordId }) => corrections.get(recordId) ?? [])
+  if (rows.length === 0) return
+  const bytes = await runInTimeSlices(encodeBlocksInSteps(correctionColumns, rows))
+  await db.insert({ table: 'meter_corrections', columns: correctionColumns, bytes })
+}

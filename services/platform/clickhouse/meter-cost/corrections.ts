@@ -1,0 +1,185 @@
+import { energyScale } from '../../../domain/quantity.ts'
+import type { SubmittedValues, ValueChange } from '../../../domain/record/correction.ts'
+import type { MeterRecord } from '../../../domain/record/record.ts'
+import type { ClickHouse } from '../clickhouse.ts'
+import {
+  type BlockColumn,
+  type BlockReader,
+  column,
+  decodeBlocks,
+  type NativeType,
+  readColumns,
+  valueAt,
+} from '../encoding/fast-path/native-block.ts'
+import { id } from '../encoding/fast-path/native-types.ts'
+import { idLiteral, instantLiteral, listLiteral, wholeLiteral } from '../encoding/literals.ts'
+import { byRecordId, isAmong, meterCost, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
+import { noBatch, rowTypes } from './meter-cost-rows.ts'
+
+/** Correction of a record. `recordId` has the digits of the id. Ids ascend with the arrival of the corrections. */
+export type MeterCorrectionRow = Tenant &
+  Pick<MeterRecord, 'locationId' | 'deviceId' | 'start' | 'end'> &
+  ValueChange & { readonly id: string; readonly recordId: string }
+
+const { account, location, device, bareId, batch, bool, instant, energy, uint32 } = rowTypes
+
+/** Types of the columns, in the order in which rows are read. */
+const columnTypes = {
+  account_id: account,
+  live_mode: bool,
+  correction_id: id('mco_'),
+  record_id: bareId,
+  location_id: location,
+  device_id: device,
+  start_time: instant,
+  end_time: instant,
+  energy_before: energy,
+  confidence_before: uint32,
+  batch_before: batch,
+  received_before: instant,
+  energy_after: energy,
+  confidence_after: uint32,
+  batch_after: batch,
+  received_after: instant,
+} as const
+
+const columnOf = <Name extends keyof typeof columnTypes>(
+  name: Name,
+  value: (row: MeterCorrectionRow) => ReturnType<(typeof columnTypes)[Name]['read']>[number],
+): BlockColumn<MeterCorrectionRow> => column(name, columnTypes[name] as NativeType<unknown>, value)
+
+export const correctionColumns: readonly BlockColumn<MeterCorrectionRow>[] = [
+  columnOf('account_id', row => row.accountId),
+  columnOf('live_mode', row => row.liveMode),
+  columnOf('correction_id', row => row.id),
+  columnOf('record_id', row => row.recordId),
+  columnOf('location_id', row => row.locationId),
+  columnOf('device_id', row => row.deviceId),
+  columnOf('start_time', row => row.start),
+  columnOf('end_time', row => row.end),
+  columnOf('energy_before', row => row.before.energy),
+  columnOf('confidence_before', row => row.before.confidence),
+  columnOf('batch_before', row => row.before.batchId),
+  columnOf('received_before', row => row.before.receivedAt),
+  columnOf('energy_after', row => row.after.energy),
+  columnOf('confidence_after', row => row.after.confidence),
+  columnOf('batch_after', row => row.after.batchId),
+  columnOf('received_after', row => row.after.receivedAt),
+]
+
+/** Correction of a list. The versions of its values are not stored. */
+export type ListedCorrection = Omit<MeterCorrectionRow, 'before' | 'after'> & {
+  readonly before: Omit<SubmittedValues, 'sourceVersion'>
+  readonly after: Omit<SubmittedValues, 'sourceVersion'>
+}
+
+const readRows = (from: BlockReader, count: number): readonly ListedCorrection[] => {
+  const columns = readColumns(from, columnTypes, count)
+  return columns.account_id.map((accountId, i) => ({
+    accountId,
+    liveMode: valueAt(columns.live_mode, i),
+    id: valueAt(columns.correction_id, i),
+    recordId: valueAt(columns.record_id, i),
+    locationId: valueAt(columns.location_id, i),
+    deviceId: valueAt(columns.device_id, i),
+    start: valueAt(columns.start_time, i),
+    end: valueAt(columns.end_time, i),
+    before: {
+      energy: valueAt(columns.energy_before, i),
+      confidence: valueAt(columns.confidence_before, i),
+      batchId: valueAt(columns.batch_before, i),
+      receivedAt: valueAt(columns.received_before, i),
+    },
+    after: {
+      energy: valueAt(columns.energy_after, i),
+      confidence: valueAt(columns.confidence_after, i),
+      batchId: valueAt(columns.batch_after, i),
+      receivedAt: valueAt(columns.received_after, i),
+    },
+  }))
+}
+
+/** Filter of a list; null selects all. The interval bounds the arrival of the corrections, half-open, in ms. */
+export type CorrectionSelection = {
+  readonly recordId: string | null
+  readonly locationId: string | null
+  readonly deviceId: string | null
+  readonly from: number | null
+  readonly to: number | null
+}
+
+/** A page that starts after an id (null: at the newest). `isBack`: towards newer corrections, oldest first. */
+export type CorrectionPage = { readonly cursor: string | null; readonly isBack: boolean; readonly limit: number }
+
+/** The FROM clause of all reads: deduplicated by FINAL, limited to a tenant. */
+const corrections = (tenant: Tenant, condition: string): string =>
+  `FROM meter_corrections FINAL WHERE ${tenantIs(tenant)} AND ${condition}`
+
+/** Return a page of corrections, newest first. With `isBack`, the oldest correction comes first. */
+export const pageOfCorrections = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  { recordId, locationId, deviceId, from, to }: CorrectionSelection,
+  { cursor, isBack, limit }: CorrectionPage,
+): Promise<readonly ListedCorrection[]> => {
+  const conditions = [
+    recordId === null ? null : `record_id = ${idLiteral(recordId)}`,
+    locationId === null ? null : isAmong('location_id', [locationId]),
+    deviceId === null ? null : isAmong('device_id', [deviceId]),
+    from === null ? null : `received_after >= ${instantLiteral(from)}`,
+    to === null ? null : `received_after < ${instantLiteral(to)}`,
+    cursor === null ? null : `correction_id ${isBack ? '>' : '<'} ${idLiteral(cursor)}`,
+  ].filter(condition => condition !== null)
+  const statement = `SELECT ${Object.keys(columnTypes).join(', ')} ${corrections(tenant, conditions.join(' AND ') || 'true')}
+    ORDER BY correction_id ${isBack ? 'ASC' : 'DESC'} LIMIT ${wholeLiteral(limit)} ${readSettings}`
+  const rows: ListedCorrection[] = []
+  for await (const block of db.stream(statement, tenant)) rows.push(...decodeBlocks(block, readRows))
+  return rows
+}
+
+/** Return whether a correction exists. */
+export const hasCorrection = async (db: ClickHouse, tenant: Tenant, correctionId: string): Promise<boolean> =>
+  (
+    await db.rows(
+      `SELECT 1 ${corrections(tenant, `correction_id = ${idLiteral(correctionId)}`)} ${readSettings}`,
+      tenant,
+    )
+  ).length > 0
+
+/** Record whose stored values are read. `recordId` has the digits of the id. */
+export type RecordKey = { readonly locationId: string; readonly start: number; readonly recordId: string }
+
+/** Records per statement, so that it has less than the 256 KiB that the engine parses. */
+const keysOfStatement = 2_000
+
+/** Read the submitted values of stored records by the digits of their ids. Records that are not stored are left out. */
+export const submittedValues = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  keys: readonly RecordKey[],
+): Promise<ReadonlyMap<string, SubmittedValues>> => {
+  const found = new Map<string, SubmittedValues>()
+  const ordered = keys.toSorted((a, b) => a.start - b.start)
+  for (let first = 0; first < ordered.length; first += keysOfStatement) {
+    const some = ordered.slice(first, first + keysOfStatement)
+    const condition = `${isAmong('location_id', [...new Set(some.map(key => key.locationId))])}
+      AND start_time >= ${instantLiteral((some[0] as RecordKey).start)}
+      AND start_time <= ${instantLiteral((some.at(-1) as RecordKey).start)}
+      AND record_id IN ${listLiteral(some.map(({ recordId }) => idLiteral(recordId)))}`
+    const rows = await db.rows(
+      `SELECT lower(hex(record_id)), toString(toInt128(ifNull(energy_submitted, energy) * ${10 ** energyScale})),
+        record_confidence, lower(hex(batch_id)), toUnixTimestamp64Milli(received_at), toString(source_version)
+      ${meterCost(tenant, condition)} ${byRecordId}`,
+      tenant,
+    )
+    for (const [record, wattHours, confidence, batchDigits, receivedAt, version] of rows)
+      found.set(String(record), {
+        energy: BigInt(String(wattHours)),
+        confidence: Number(confidence),
+        batchId: `bat_${batchDigits}` === noBatch ? null : `bat_${batchDigits}`,
+        receivedAt: Number(receivedAt),
+        sourceVersion: BigInt(String(version)),
+      })
+  }
+  return found
+}
