@@ -16,6 +16,7 @@ import { accountRoutes } from './account.ts'
 import { apiFor, type FetchApi } from './api.ts'
 import type { ConsoleRequest, ConsoleRoute } from './console-request.ts'
 import { batchRoutes } from './costs/batch-page.ts'
+import { correctionRoutes } from './costs/correction-pages.ts'
 import { costRoutes } from './costs/cost-pages.ts'
 import { recordRoutes } from './costs/record-pages.ts'
 import { sessionRoutes } from './costs/session-pages.ts'
@@ -195,6 +196,7 @@ export const createConsole = (dependencies: ConsoleDependencies): Hono => {
     ...findRoutes,
     ...costRoutes,
     ...recordRoutes,
+    ...correctionRoutes,
     ...batchRoutes,
     ...sessionRoutes,
     ...statementRoutes,

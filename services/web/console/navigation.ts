@@ -18,6 +18,7 @@ const navigationGroups: readonly NavigationGroup[] = [
       ['/console/costs', 'Costs'],
       ['/console/sessions', 'Sessions'],
       ['/console/records', 'Records'],
+      ['/console/corrections', 'Corrections'],
       ['/console/statements', 'Statements'],
       ['/console/simulations', 'Simulations'],
       ['/console/unpriced', 'Unpriced energy'],

@@ -113,6 +113,14 @@ const userIds = async (client: Client, name: string): Promise<Ids> => ({
   usr: await createUser(client, `${name}@example.com`),
 })
 
+/** Find the correction of a record and return its id. */
+const correctionIds = async (client: Client, { record }: ObjectFixture): Promise<Ids> => {
+  const { data } = (await client.ask('GET', `/meters/corrections?record_id=${record}`)) as {
+    readonly data: readonly { readonly id: string }[]
+  }
+  return { mco: assertDefined(data[0]).id }
+}
+
 /** Import a completed Connect session. The client uses the earlier API version. */
 export const importSession = async (
   earlier: Client,
@@ -200,6 +208,7 @@ export const createIds = async (account: Sandbox, mode: 'test' | 'live', session
     ...(await batchIds(caller, fixture.location)),
     ...(await simulationIds(caller, fixture.location)),
     ...(await webhookIds(caller)),
+    ...(await correctionIds(caller, fixture)),
     ...(await userIds(caller, session)),
     exp: await doneExport(caller),
     fps: (await importSession(await login(account, mode, 'earlier'))).session_id,

@@ -72,6 +72,7 @@ export const createObjectFixture = async (client: Client, session: string): Prom
   const calendar = await create(client, '/calendars', { name: `Days of ${session}` })
   const record = { location_id: location, device_id: device, session_reference_id: session, units: 'KWH', value: 1.25 }
   const times = { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T10:15:00Z' }
+  await client.submit([{ ...record, ...times, value: 1 }])
   const { id: batch } = (await client.submit([{ ...record, ...times }])) as WithId
   await client.ask('PUT', `/markets/${market}/prices`, [{ ...times, value: 0.08 }])
   const { data: records } = (await client.ask('GET', `/meters/records?location_id=${location}`)) as ListOfIds

@@ -8,6 +8,7 @@ import { energy, exactText, kilowattHours, money, percent, sumTexts, unitPrice, 
 import { type Column, dataTable } from '../kit/data-table.ts'
 import type { PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, instant, listQuery, pageLinks } from '../page-parts.ts'
+import { correctionsOfRecord } from './correction-pages.ts'
 import { priceReasons } from './price-reasons.ts'
 import { unpricedReasons } from './unpriced-reasons.ts'
 
@@ -270,6 +271,7 @@ const showRecord = async (request: ConsoleRequest): Promise<PageView> => {
     Promise.all(record.tariff_ids.slice(0, 4).map(id => api<TariffWire>('GET', `/tariffs/${id}`))),
   ])
   const known = tariffs.flatMap(one => (one.ok ? [one.value] : []))
+  const corrections = await correctionsOfRecord(request, record.id, zone)
   const reasons = record.status === 'PRICED' ? await priceReasons(request, record, zone, known) : null
   const pieces = dataTable(request, {
     ...{ id: 'pieces', label: 'Pieces', columns: pieceColumns(zone, record.currency_code), items: record.pieces },
@@ -278,7 +280,7 @@ const showRecord = async (request: ConsoleRequest): Promise<PageView> => {
   })
   return {
     title: 'Record',
-    tables: [pieces, ...(reasons === null ? [] : [reasons.table])],
+    tables: [pieces, ...(reasons === null ? [] : [reasons.table]), ...corrections.tables],
     body: html`<h1>Record of ${instant(record.data.start_time, zone, 'minute')}</h1>
 ${recordFacts(record, zone)}${record.status === 'UNPRICED' ? await unpricedReasons(request, record, zone) : null}
 <section aria-labelledby="why"><h2 id="why">Calculation of this amount</h2>${submittedNote(record)}
@@ -288,7 +290,8 @@ ${
     : html`<p>The record is cut where its price changes. The cost of each piece is its energy times its price, rounded half to even to
 1e-9.</p>${calculation(record)}`
 }
-<h3>Pieces</h3>${pieces.markup}${reasons?.content}</section>`,
+<h3>Pieces</h3>${pieces.markup}${reasons?.content}</section>
+<section aria-labelledby="corrected"><h2 id="corrected">Corrections</h2>${corrections.content}</section>`,
   }
 }
 

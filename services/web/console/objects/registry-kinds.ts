@@ -104,6 +104,7 @@ export const locationKind: ObjectKind<LocationWire> = {
   linksOf: ({ id }) => [
     ['View costs', `/console/costs?object=${id}`],
     ['View records', `/console/records?location_id=${id}`],
+    ['View corrections', `/console/corrections?location_id=${id}`],
     ['View statement', `/console/statements?location_id=${id}`],
     ['View prices', `/console/prices?location_id=${id}`],
     ['Compare plans', `/console/simulations?object=${id}`],
@@ -174,6 +175,7 @@ export const deviceKind: ObjectKind<DeviceWire> = {
   linksOf: ({ id }) => [
     ['View costs', `/console/costs?object=${id}`],
     ['View records', `/console/records?device_id=${id}`],
+    ['View corrections', `/console/corrections?device_id=${id}`],
   ],
   example: { method: 'POST', path: '/devices', body: { reference_id: 'charger-4711' } },
   members: [{ ...reference, isRequired: true }, metadata],
