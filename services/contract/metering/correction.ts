@@ -31,6 +31,8 @@ export const correctionShape = objectShape('mco', 'meter_correction', {
   after: valuesShape,
 })
 
+export type CorrectionWire = z.output<typeof correctionShape>
+
 /** Values of one submission, without their version. */
 type ListedValues = Omit<SubmittedValues, 'sourceVersion'>
 
@@ -52,7 +54,7 @@ const valuesToWire = ({ energy, confidence, batchId, receivedAt }: ListedValues)
 })
 
 /** Write a correction. It is created when its values arrive. */
-export const correctionToWire = (view: CorrectionView): z.output<typeof correctionShape> =>
+export const correctionToWire = (view: CorrectionView): CorrectionWire =>
   objectToWire(
     'meter_correction',
     { ...view, createdAt: view.after.receivedAt },

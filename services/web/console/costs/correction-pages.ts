@@ -1,5 +1,4 @@
-import type { z } from 'zod'
-import type { correctionShape } from '../../../contract/metering/correction.ts'
+import type { CorrectionWire } from '../../../contract/metering/correction.ts'
 import type { LocationWire } from '../../../contract/registry/location.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
@@ -9,7 +8,6 @@ import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
 import type { PageView } from '../page-frame.ts'
 import { errorNotice, field, instant, listQuery, pageLinks } from '../page-parts.ts'
 
-type CorrectionWire = z.output<typeof correctionShape>
 type Values = CorrectionWire['before']
 
 const valuesText = ({ energy: { value }, confidence }: Values): string =>
