@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { collectFileCosts, type FileCostCollector } from '../../domain/interchange/green-button/file-costs.ts'
 import type { ObjectName } from '../../domain/interchange/reading.ts'
-import { keyVariable } from '../../platform/config/config.ts'
+import { keyVariable, readConfig } from '../../platform/config/config.ts'
 import { openArchive, peekChunks } from '../../platform/interchange/archive.ts'
 import { isSignedText, textFormatOf } from '../../platform/interchange/file-format.ts'
 import type { Command, CommandInput, CommandOption, CommandOutcome } from '../command.ts'
@@ -17,6 +17,7 @@ import {
   readReadingColumns,
 } from '../import/csv-options.ts'
 import { openSource, type SourceFile } from '../import/import-files.ts'
+import { importLibrary } from '../import/import-library.ts'
 import { importObjects, type ObjectKind } from '../import/import-objects.ts'
 import { importReadings, type ReadingSource } from '../import/import-readings.ts'
 import { type ImportReport, importOutcome } from '../import/import-report.ts'
@@ -27,7 +28,7 @@ import {
   type ImportTarget,
   openTarget,
 } from '../import/import-target.ts'
-import { importTariffs, tariffOptions } from '../import/import-tariffs.ts'
+import { importTariffs, libraryOptions, readTariffContent, tariffOptions } from '../import/import-tariffs.ts'
 import { type ImportProgress, startProgress } from '../import/progress.ts'
 import { csvReadingSource } from '../import/read-csv-readings.ts'
 import { greenButtonSource } from '../import/read-green-button.ts'
@@ -56,6 +57,12 @@ type FileImport = {
 /** Exit code of a command that the user interrupts. */
 const interruptedCode = 130
 
+const outcomeOf = ({ options }: CommandInput, reports: readonly ImportReport[]): CommandOutcome => {
+  const outcome = importOutcome(reports)
+  if (options['report'] !== undefined) writeFileSync(options['report'], `${JSON.stringify(outcome.json, null, 2)}\n`)
+  return outcome
+}
+
 const importFiles = async (
   input: CommandInput,
   importFile: (one: FileImport) => Promise<ImportReport>,
@@ -72,10 +79,7 @@ const importFiles = async (
       const progress = startProgress(name, file.bytes, input.status)
       reports.push(await importFile({ file, target, progress, input, signal: interruption.signal }))
     }
-    const outcome = importOutcome(reports)
-    if (input.options['report'] !== undefined)
-      writeFileSync(input.options['report'], `${JSON.stringify(outcome.json, null, 2)}\n`)
-    return outcome
+    return outcomeOf(input, reports)
   } catch (error) {
     if (!interruption.signal.aborted) throw error
     const text = 'Interrupted. Run the same command again to continue.'
@@ -230,6 +234,19 @@ const objectCommand = (kind: ObjectKind): Command => ({
     ),
 })
 
+/** Import files to the library of a supplier, in the database of the installation. */
+const importToLibrary = async (input: CommandInput, providerId: string): Promise<CommandOutcome> => {
+  const { dataFolder } = readConfig(input.variables)
+  const reports: ImportReport[] = []
+  for (const name of input.operands) {
+    const file = await openSource(name, dataFolder)
+    const progress = startProgress(name, file.bytes, input.status)
+    const content = await readTariffContent({ file, progress })
+    reports.push(await importLibrary({ input, file, content, providerId }))
+  }
+  return outcomeOf(input, reports)
+}
+
 const importTariffsCommand: Command = {
   name: 'import tariffs',
   operands: ['FILE…'],
@@ -238,13 +255,18 @@ const importTariffsCommand: Command = {
     'Sends each file to POST /tariffs/import. All tariffs of a file are imported, or none.',
     'The report names each part that is imported, not imported with its reason, or noted.',
     'A file that is imported again changes nothing.',
+    '--library needs no key: like "providers import" it writes to the database of WATTLEDGER_DATA_DIR.',
     ...commonDetails,
   ],
-  options: { ...tariffOptions, ...commonImportOptions },
-  run: input =>
-    importFiles(input, ({ file, target, progress, signal }) =>
+  options: { ...tariffOptions, ...libraryOptions, ...commonImportOptions },
+  run: input => {
+    if (input.operands.length === 0) throw new UsageError('FILE is missing.')
+    const { library } = input.options
+    if (library !== undefined) return importToLibrary(input, library)
+    return importFiles(input, ({ file, target, progress, signal }) =>
       importTariffs({ file, target, progress, signal, options: input.options }),
-    ),
+    )
+  },
 }
 
 export const importCommands: readonly Command[] = [

@@ -1,7 +1,7 @@
 import type { TariffImportWire } from '../../contract/interchange/tariff-import.ts'
 import { tariffFormats } from '../../domain/interchange/tariff-file.ts'
 import { openArchive } from '../../platform/interchange/archive.ts'
-import { CommandError, type CommandInput, type CommandOption } from '../command.ts'
+import { CommandError, type CommandInput, type CommandOption, UsageError } from '../command.ts'
 import { refusalOf } from '../service-client.ts'
 import type { SourceFile } from './import-files.ts'
 import type { ImportReport } from './import-report.ts'
@@ -11,7 +11,7 @@ import type { ImportProgress } from './progress.ts'
 /** Options of `import tariffs`: the parameters of the operation. */
 export const tariffOptions: Readonly<Record<string, CommandOption>> = {
   format: { value: 'FORMAT', summary: 'Format. Default: from the content.', choices: tariffFormats },
-  location: { value: 'ID', summary: 'Location of the tariffs: an id or an own reference.', isRequired: true },
+  location: { value: 'ID', summary: 'Location of the tariffs: an id or an own reference.' },
   'valid-from': { value: 'DATE', summary: 'Start of the first contract: a date, or open. Default: as in the file.' },
   'valid-to': { value: 'DATE', summary: 'End of the last contract: a date, or open.' },
   surcharge: { value: 'N', summary: 'Added to each kWh, in major units.' },
@@ -30,6 +30,14 @@ export const tariffOptions: Readonly<Record<string, CommandOption>> = {
   replace: { summary: 'Void other tariffs in the time of the imported ones.' },
 }
 
+/** Imports tariffs to the library of a provider instead of a location. */
+export const libraryOptions: Readonly<Record<string, CommandOption>> = {
+  library: {
+    value: 'PROVIDER',
+    summary: 'Offer the tariffs in Connect as those of a supplier, prv_…, not at a location.',
+  },
+}
+
 export type TariffFileImport = {
   readonly file: SourceFile
   readonly target: ImportTarget
@@ -41,7 +49,11 @@ export type TariffFileImport = {
 /** Maximum size of a file in bytes. */
 const maxBytes = 2 ** 20
 
-const readContent = async ({ file, progress }: TariffFileImport): Promise<string> => {
+/** Read a whole file. Throws `CommandError` above 1 MiB. */
+export const readTariffContent = async ({
+  file,
+  progress,
+}: Pick<TariffFileImport, 'file' | 'progress'>): Promise<Buffer<ArrayBuffer>> => {
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of openArchive(file.chunks(progress.addBytes))) {
@@ -49,7 +61,7 @@ const readContent = async ({ file, progress }: TariffFileImport): Promise<string
     if (bytes > maxBytes) throw new CommandError(`${file.name} is larger than 1 MiB. Split it.`)
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return Buffer.concat(chunks)
 }
 
 const pathOf = (options: CommandInput['options']): string => {
@@ -72,7 +84,8 @@ const pathOf = (options: CommandInput['options']): string => {
  */
 export const importTariffs = async (one: TariffFileImport): Promise<ImportReport> => {
   const { file, target, progress, signal, options } = one
-  const content = await readContent(one)
+  if (options['location'] === undefined) throw new UsageError('--location is missing.')
+  const content = (await readTariffContent(one)).toString('utf8')
   const path = pathOf(options)
   const post = () => target.client.call<TariffImportWire>('POST', path, content, 'application/octet-stream')
   const answer = await callPatiently(post, signal, progress.wait)

@@ -1,12 +1,15 @@
 import { z } from 'zod'
 import { parseDate } from '../../domain/civil-date.ts'
+import { fractionOf } from '../../domain/fraction.ts'
 import { notImportedReasons } from '../../domain/interchange/report.ts'
-import { tariffFormats } from '../../domain/interchange/tariff-file.ts'
+import { type ImportOptions, tariffFormats } from '../../domain/interchange/tariff-file.ts'
 import { readDecimal } from '../../domain/quantity.ts'
+import { accepted, type Result } from '../../domain/refusal.ts'
 import { count, idText, orNull } from '../answer-field.ts'
 import { objectIdentifier, oneOf, refuseField, text } from '../field.ts'
 import { defineOperation } from '../operation.ts'
 import { flag, parameters } from '../parameter.ts'
+import { readShape } from '../read-shape.ts'
 import { locationOnly } from '../reference.ts'
 
 /** Local date as a day number of `civil-date.ts`, or `open`. */
@@ -122,6 +125,55 @@ const example: TariffImportWire = {
   noted: [{ path: '/items/0/utility', message: 'has no price' }],
 }
 
+/** Parameters that choose a part of a file or change its prices. */
+const choiceParameters = {
+  valid_from: dateOrOpen
+    .optional()
+    .describe('Start of the first contract: a local date, or open. Default: as in the file.'),
+  valid_to: dateOrOpen.optional().describe('End of the last contract, exclusive: a local date, or open.'),
+  surcharge: surcharge.optional().describe('Added to each imported kWh, in major units.'),
+  vat: vat.optional().describe('Value-added tax in percent; true: the tax rates of the file.'),
+  type: text({ max: 64 }).optional().describe('Only OCPI tariffs of this type.'),
+  group: text({ max: 64 }).optional().describe('Customer group of fri-nettleie. Default: the only one of the file.'),
+  code: choices
+    .optional()
+    .describe(
+      'Only these charge codes of datahub-pricelist; the tariff code of octopus, whose last letter is the region.',
+    ),
+  payment: text({ max: 64 }).optional().describe('Payment method of octopus, if prices differ by it.'),
+  standing: flag.default(false).describe('True: the file of octopus has standing charges.'),
+  export: flag.default(false).describe('True: the file of octopus has prices of exported energy.'),
+  gln: choices.optional().describe('Only the charges of these owners in datahub-pricelist.'),
+}
+
+const choiceShape = parameters(choiceParameters)
+const billion = 1_000_000_000n
+
+/** Convert the choices of a request to those of a reader. */
+export const importOptionsOf = (query: z.output<typeof choiceShape>): ImportOptions => ({
+  validFrom: query.valid_from ?? null,
+  validTo: query.valid_to ?? null,
+  surcharge: fractionOf(query.surcharge ?? 0n, billion),
+  vat: query.vat === undefined ? 'NONE' : query.vat === 'SOURCE' ? 'SOURCE' : fractionOf(query.vat, billion),
+  type: query.type ?? null,
+  group: query.group ?? null,
+  codes: query.code ?? [],
+  glns: query.gln ?? [],
+  payment: query.payment ?? null,
+  isStanding: query.standing,
+  isExport: query.export,
+})
+
+/** Read the choices from options of the command line. An option without a value is true. Other options are ignored. */
+export const readImportOptions = (options: Readonly<Record<string, string | undefined>>): Result<ImportOptions> => {
+  const given = Object.keys(choiceParameters).flatMap(name => {
+    const value = options[name]
+    return value === undefined ? [] : [[name, value === '' ? 'true' : value] as const]
+  })
+  const read = readShape(choiceShape, Object.fromEntries(given), 'query')
+  return read.ok ? accepted(importOptionsOf(read.value)) : read
+}
+
 export const tariffImport = defineOperation({
   id: 'tariff_import',
   summary: 'Import tariffs',
@@ -138,23 +190,7 @@ export const tariffImport = defineOperation({
       .describe('Default: found by the members of the file.'),
     dry_run: flag.default(false).describe('True: answer what the import would do, and change nothing.'),
     replace: flag.default(false).describe('True: void other tariffs in the time of the imported ones.'),
-    valid_from: dateOrOpen
-      .optional()
-      .describe('Start of the first contract: a local date, or open. Default: as in the file.'),
-    valid_to: dateOrOpen.optional().describe('End of the last contract, exclusive: a local date, or open.'),
-    surcharge: surcharge.optional().describe('Added to each imported kWh, in major units.'),
-    vat: vat.optional().describe('Value-added tax in percent; true: the tax rates of the file.'),
-    type: text({ max: 64 }).optional().describe('Only OCPI tariffs of this type.'),
-    group: text({ max: 64 }).optional().describe('Customer group of fri-nettleie. Default: the only one of the file.'),
-    code: choices
-      .optional()
-      .describe(
-        'Only these charge codes of datahub-pricelist; the tariff code of octopus, whose last letter is the region.',
-      ),
-    payment: text({ max: 64 }).optional().describe('Payment method of octopus, if prices differ by it.'),
-    standing: flag.default(false).describe('True: the file of octopus has standing charges.'),
-    export: flag.default(false).describe('True: the file of octopus has prices of exported energy.'),
-    gln: choices.optional().describe('Only the charges of these owners in datahub-pricelist.'),
+    ...choiceParameters,
   }),
   body: 'raw',
   anyMediaType: true,

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { type TariffImportWire, tariffImport } from '../../contract/interchange/tariff-import.ts'
+import { isJsonText, readJsonSource } from '../../contract/interchange/json-source.ts'
+import { importOptionsOf, type TariffImportWire, tariffImport } from '../../contract/interchange/tariff-import.ts'
 import type { RequestOf } from '../../contract/operation.ts'
-import { fractionOf } from '../../domain/fraction.ts'
 import { detectTariffFormat, readTariffFile } from '../../domain/interchange/read-tariff-file.ts'
 import type { SourceValue } from '../../domain/interchange/source-value.ts'
-import type { ImportContext, ImportOptions, TariffFile, TariffFormat } from '../../domain/interchange/tariff-file.ts'
+import type { ImportContext, TariffFile, TariffFormat } from '../../domain/interchange/tariff-file.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -13,26 +13,9 @@ import { lockLocation } from '../../platform/postgres/registry/locations.ts'
 import { rehearseTenant, type TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { isJsonText, readJsonSource } from './read-source.ts'
 import { type SavedImport, type SavedPart, saveImport } from './save-import.ts'
 
 type ImportRequest = RequestOf<typeof tariffImport>
-
-const billion = 1_000_000_000n
-
-const optionsOf = ({ query }: ImportRequest): ImportOptions => ({
-  validFrom: query.valid_from ?? null,
-  validTo: query.valid_to ?? null,
-  surcharge: fractionOf(query.surcharge ?? 0n, billion),
-  vat: query.vat === undefined ? 'NONE' : query.vat === 'SOURCE' ? 'SOURCE' : fractionOf(query.vat, billion),
-  type: query.type ?? null,
-  group: query.group ?? null,
-  codes: query.code ?? [],
-  glns: query.gln ?? [],
-  payment: query.payment ?? null,
-  isStanding: query.standing,
-  isExport: query.export,
-})
 
 /** Parse the file: YAML for fri-nettleie, and for an unknown format that does not begin like JSON. */
 const readSourceOf = ({ query, body }: ImportRequest): Generator<void, Result<SourceValue>> =>
@@ -113,7 +96,7 @@ const importFile = async (
     timeZone,
     hasCalendar: location.calendarId !== null,
   }
-  const reading = readTariffFile(format.value, source, context, optionsOf(request))
+  const reading = readTariffFile(format.value, source, context, importOptionsOf(request.query))
   const file = await runInTimeSlices(reading, request.caller.accountId)
   if (!file.ok) return file
   const saved = await saveImport(transaction, location, file.value, { replaces, at: request.at })

@@ -1,3 +1,4 @@
+import { readJsonSource } from '../../../services/contract/interchange/json-source.ts'
 import { fractionOf } from '../../../services/domain/fraction.ts'
 import { readTariffFile } from '../../../services/domain/interchange/read-tariff-file.ts'
 import type { SourceValue } from '../../../services/domain/interchange/source-value.ts'
@@ -10,7 +11,6 @@ import type {
 import type { Result } from '../../../services/domain/refusal.ts'
 import { runToEnd } from '../../../services/domain/run-to-end.ts'
 import { timeZone as timeZoneOf } from '../../../services/platform/time-zone.ts'
-import { readJsonSource } from '../../../services/query-service/interchange/read-source.ts'
 
 /** Options of a test. `zone` and `currency` are those of the location. */
 export type ReadOptions = Partial<ImportOptions> & {

@@ -1,7 +1,7 @@
-import { isExactNumber, numberText } from '../../contract/json/exact-number.ts'
-import { readJson } from '../../contract/json/strict-json.ts'
 import { type SourceValue, sourceNumber } from '../../domain/interchange/source-value.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
+import { isExactNumber, numberText } from '../json/exact-number.ts'
+import { readJson } from '../json/strict-json.ts'
 
 const toSource = (value: unknown): SourceValue => {
   if (typeof value === 'number' || isExactNumber(value)) return sourceNumber(numberText(value))
