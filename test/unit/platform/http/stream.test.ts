@@ -142,6 +142,23 @@ describe('a streamed answer', () => {
     )
   })
 
+  it('resets the connection if its work fails, so that a client never takes a part for the whole', async () => {
+    const chunks = async function* (): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+      yield new Uint8Array(10)
+      throw new Error('The engine stopped.')
+    }
+    const binding = bind(retrieve, async () => ({ ok: true, serialized: { chunks: chunks() } }))
+    const dependencies = { now: ports.now, newRequestId: ports.newRequestId, log: ports.log }
+    await using listener = await listen(createApp([binding], [], ports), { host: '127.0.0.1', port: 0 }, dependencies)
+    const read = async (): Promise<number> => {
+      const answer = await fetch(`http://127.0.0.1:${listener.port}/things/a`, {
+        headers: { Authorization: 'Bearer all' },
+      })
+      return (await answer.arrayBuffer()).byteLength
+    }
+    await expect(read()).rejects.toThrow()
+  })
+
   it('is cut off if the client is too slow', async () => {
     for (const limits of [
       { stallTimeoutMs: 30, totalTimeoutMs: 60_000 },
