@@ -155,6 +155,35 @@ describe('the table of all records of a period', () => {
     ])
   })
 
+  it('shows one state of the records while they are corrected: each record once, with the cost of its energy', async () => {
+    const location = await makeHome(client, { import: 0.5 })
+    const at = (index: number): string => new Date(Date.UTC(2025, 6, 1) + index * 3_600_000).toISOString()
+    const count = 300
+    const records = (kwh: number) =>
+      Array.from({ length: count }, (_, index) => bought(location, kwh, at(index), at(index + 1)))
+    await client.submit(records(1))
+    let isCorrected = false
+    const correct = async (): Promise<void> => {
+      for (let kwh = 2; kwh <= 5; kwh += 1) await client.submit(records(kwh))
+      isCorrected = true
+    }
+    const correcting = correct()
+    let tables = 0
+    for (let isLast = false; !isLast; tables += 1) {
+      isLast = isCorrected
+      const text = await textOf('ndjson', `start_time=${at(0)}&end_time=${at(count)}&location_id=${location}`)
+      const rows = text
+        .trim()
+        .split('\n')
+        .map(line => JSON.parse(line) as { id: string; energy_wh: string; cost: string })
+      expect([rows.length, new Set(rows.map(({ id }) => id)).size]).toEqual([count, count])
+      expect(rows.filter(({ energy_wh, cost }) => Number(energy_wh) / 2_000 !== Number(cost))).toEqual([])
+      if (isLast) expect(new Set(rows.map(({ energy_wh }) => Number(energy_wh)))).toEqual(new Set([5_000]))
+    }
+    await correcting
+    expect(tables).toBeGreaterThan(1)
+  })
+
   it('keeps pages for requests with a limit, and refuses a table without a period', async () => {
     const page = await textOf('csv', `${period}&location_id=${home}&limit=1`)
     expect(page.split('\r\n')).toHaveLength(3)
