@@ -89,6 +89,10 @@ const answerHeaders = (apiVersion: ApiVersion): DocumentPart => ({
     schema: { type: 'string', const: apiVersionDates[apiVersion] },
     description: 'API version of this answer.',
   },
+  HasMore: {
+    schema: { type: 'string', enum: ['true', 'false'] },
+    description: 'Of a CSV page: true if more elements follow. The cursor of the next page is the id of the last row.',
+  },
 })
 
 const errorResponse = {

@@ -286,7 +286,12 @@ const describeAnswer = (operation: Operation, apiVersion: ApiVersion, name: Name
   const tableContent = Object.fromEntries(
     (operation.tables ?? []).map(format => [tableMediaTypes[format], { schema: { type: 'string' } }]),
   )
-  const ownHeaders = operation.anyVersion === true ? sessionResponseHeaders : responseHeaders
+  const members = schemaOf(operation.answer.shape)['properties'] ?? {}
+  const isTableOfPages = operation.csv === true && Object.hasOwn(members, 'has_more')
+  const ownHeaders = {
+    ...(operation.anyVersion === true ? sessionResponseHeaders : responseHeaders),
+    ...(isTableOfPages ? { 'X-Has-More': { $ref: '#/components/headers/HasMore' } } : {}),
+  }
   const described = {
     description: operation.summary,
     headers: ownHeaders,

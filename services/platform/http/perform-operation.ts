@@ -106,6 +106,12 @@ const tableAnswers: Readonly<Record<TableFormat, Pick<Answer, 'mediaType' | 'isL
   arrow: { mediaType: tableMediaTypes.arrow, isLong: true, isBinary: true },
 }
 
+/** Return whether a page of a list has a next one; null for another answer. */
+const hasMore = (value: unknown): boolean | null => {
+  const { has_more: more } = Object(value) as { readonly has_more?: unknown }
+  return typeof more === 'boolean' ? more : null
+}
+
 const writeAnswer = async (
   outcome: AcceptedOutcome,
   { operation, entry, caller, request }: RequestContext,
@@ -126,8 +132,11 @@ const writeAnswer = async (
   }
   if (outcome.dryRun !== undefined)
     return jsonAnswer(trace, await jsonBody(outcome.dryRun, whole => whole, caller.accountId), 200)
-  if (csv !== undefined && wantsCsv)
+  if (csv !== undefined && wantsCsv) {
+    // A table has no member for it.
+    if (hasMore(outcome.value) !== null) trace.headers['X-Has-More'] = String(hasMore(outcome.value))
     return { ...jsonAnswer(trace, csv(outcome.value, trace.apiVersion), operation.status), mediaType: csvMediaType }
+  }
   const translate = (whole: unknown) => answerInApiVersion(operation, whole, trace.apiVersion)
   const status = outcome.isPending === true ? 202 : operation.status
   return jsonAnswer(trace, await jsonBody(outcome.value, translate, caller.accountId), status)

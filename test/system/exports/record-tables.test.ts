@@ -185,8 +185,12 @@ describe('the table of all records of a period', () => {
   })
 
   it('keeps pages for requests with a limit, and refuses a table without a period', async () => {
-    const page = await textOf('csv', `${period}&location_id=${home}&limit=1`)
-    expect(page.split('\r\n')).toHaveLength(3)
+    const first = await table('csv', `${period}&location_id=${home}&limit=1`)
+    const rows = (await first.text()).split('\r\n')
+    expect([rows.length, first.headers.get('x-has-more')]).toEqual([3, 'true'])
+    const id = rows[1]?.split(',')[0]
+    const last = await table('csv', `${period}&location_id=${home}&limit=1&starting_after=${id}`)
+    expect([(await last.text()).split('\r\n').length, last.headers.get('x-has-more')]).toEqual([3, 'false'])
     const refused = await table('parquet', `location_id=${home}`)
     expect([refused.status, ((await refused.json()) as { field: string }).field]).toEqual([400, 'start_time'])
     const empty = await textOf('csv', 'start_time=2020-01-01T00:00:00Z&end_time=2020-01-02T00:00:00Z')
