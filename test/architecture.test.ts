@@ -42,6 +42,12 @@ describe('the house', () => {
     expect(runtime.filter(({ text }) => /from '(?!\.|node:)/.test(text)).map(({ path }) => path)).toEqual([])
   })
 
+  it('has one file for each number of a migration', () => {
+    const numbers = globSync('schemas/*/[0-9]*.sql').map(path => path.slice(0, path.indexOf('_')))
+    expect(numbers.length).toBeGreaterThan(30)
+    expect(numbers.filter((number, index) => numbers.indexOf(number) !== index)).toEqual([])
+  })
+
   it('has no folder with more than 25 files', () => {
     expect(
       crowdedFolders(
