@@ -230,6 +230,7 @@ export const simulationCreate = defineOperation({
   refusals: [
     'too_many_candidates',
     'too_many_lines',
+    'too_many_records',
     'too_many_simulations',
     'currency_mismatch',
     'calendar_required',

@@ -4,6 +4,7 @@ import type { Charge, DemandCharge } from '../../domain/charge/charge.ts'
 import { daysOfMonth, monthOfDay } from '../../domain/charge/charge-days.ts'
 import { localDayNumber, startOfDayNumber } from '../../domain/civil-time.ts'
 import type { Interval } from '../../domain/interval.ts'
+import type { Result } from '../../domain/refusal.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import { maxRecords } from '../statements/gather-records.ts'
@@ -27,8 +28,8 @@ export const withDemand = async <T>(
   { database, timeZone, records }: DemandDependencies,
   request: RequestOf<typeof scheduleAmount>,
   plan: Interval,
-  use: (demand: DemandInput | null, bytes: number) => Promise<T>,
-): Promise<T> => {
+  use: (demand: DemandInput | null, bytes: number) => Promise<Result<T>>,
+): Promise<Result<T>> => {
   const tenant = tenantOf(request)
   if (request.body.respect_charges !== true) return use(null, 0)
   const terms = await withTenant(database, tenant, transaction =>

@@ -2,6 +2,7 @@ import type { CandidateTariff, SimulationRequest } from '../../contract/simulati
 import { provisionalSeries } from '../../domain/forecast/provisional-series.ts'
 import { hourMs, type Interval } from '../../domain/interval.ts'
 import { copyPricing } from '../../domain/price/pricing-copy.ts'
+import type { Result } from '../../domain/refusal.ts'
 import { countedFrom } from '../../domain/simulation/simulate-location.ts'
 import type { BilledTariff } from '../../domain/statement/energy-sums.ts'
 import { hasTiers } from '../../domain/tariff/snapshot.ts'
@@ -126,8 +127,8 @@ export type UnitPlan = {
 export const withSimulationInput = async <T>(
   stores: SimulationStores,
   { tenant, unit, request, plans, decimals, at, signal, readSeries }: UnitPlan,
-  use: (input: SimulationInput, bytes: number) => Promise<T>,
-): Promise<T> => {
+  use: (input: SimulationInput, bytes: number) => Promise<Result<T>>,
+): Promise<Result<T>> => {
   const { site, periods } = unit
   const { location, timeZone, charges, calendar } = site.terms
   const range = { startDay: periods[0]?.startDay ?? 0, endDay: periods.at(-1)?.endDay ?? 0 }

@@ -1,5 +1,5 @@
 import type { StatementRequest } from '../../contract/statements/statement-request.ts'
-import type { Interval } from '../../domain/interval.ts'
+import { dayMs, type Interval } from '../../domain/interval.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { RowFlow } from '../../domain/statement/energy-sums.ts'
 import type { Tenant } from '../../domain/tenant.ts'
@@ -40,8 +40,8 @@ export type PagePlan = Pick<StatementPlan, 'periods' | 'at'> & {
   readonly status: 'DRAFT' | 'FINAL'
 }
 
-/** Maximum number of rows that are read together: about 8 MiB. */
-const maxPageRows = 60_000
+/** Maximum number of pieces of rows that are read together: about 8 MiB. */
+const maxPagePieces = 60_000
 
 /** Location whose records are read together with those of others. */
 type PageLocation = {
@@ -69,8 +69,8 @@ const intervalOf = (locations: readonly Pick<PageLocation, 'span' | 'readFrom'>[
 })
 
 /**
- * Return the locations whose charges read equally many days, for the first location, up to `maxPageRows`; and those
- * that are left for another read. A location with more rows is in neither list.
+ * Return the locations whose charges read equally many days, for the first location, up to `maxPagePieces`; and those
+ * that are left for another read. A location with more, or with long rows that start earlier, is in neither list.
  */
 const chooseLocations = async (
   db: ClickHouse,
@@ -88,15 +88,17 @@ const chooseLocations = async (
   if (first === undefined) return { chosen: [], left: [] }
   const alike = found.filter(one => lengthOf(one) === lengthOf(first))
   const locationIds = alike.map(one => one.terms.location.id)
-  const facts = await readPageFacts(db, { tenant, locationIds, ...intervalOf(alike) })
+  const interval = intervalOf(alike)
+  const facts = await readPageFacts(db, { tenant, locationIds, ...interval })
   const chosen: PageLocation[] = []
   const left: string[] = []
-  let rows = 0
+  let pieces = 0
   for (const one of alike) {
     const known = facts.get(one.terms.location.id)
-    if (known === undefined || known.rows > maxPageRows) continue
-    rows += known.rows
-    if (rows > maxPageRows) left.push(one.terms.location.id)
+    if (known === undefined || known.pieces > maxPagePieces) continue
+    if (known.longRows !== null && known.longRows.start < interval.from - dayMs) continue
+    pieces += known.pieces
+    if (pieces > maxPagePieces) left.push(one.terms.location.id)
     else chosen.push({ ...one, facts: known })
   }
   return { chosen, left }
@@ -150,7 +152,7 @@ const decoder = new TextDecoder()
 
 /**
  * Calculate the statements of the first locations of a page together: few reads of both databases, and one work of the
- * thread. The records of at most `maxPageRows` rows are in memory. Locations that cannot be read together with others
+ * thread. At most `maxPagePieces` pieces are in memory. Locations that cannot be read together with others
  * have no outcome; neither have those whose records changed meanwhile.
  * Throws `Failure` if a store is unavailable.
  */

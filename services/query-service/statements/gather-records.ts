@@ -1,6 +1,7 @@
 import type { Interval } from '../../domain/interval.ts'
 import { dayMs } from '../../domain/interval.ts'
 import type { EnergyFlowDirection } from '../../domain/record/record.ts'
+import { type Result, refused } from '../../domain/refusal.ts'
 import type { EarlierRecords } from '../../domain/statement/earlier-records.ts'
 import type { RowFlow } from '../../domain/statement/energy-sums.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
@@ -9,6 +10,7 @@ import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import { kindsOfLocations } from '../../platform/clickhouse/meter-cost/location-flows.ts'
 import { type FingerprintRequest, readRowFingerprints } from '../../platform/clickhouse/meter-cost/row-fingerprints.ts'
 import {
+  countPieces,
   type LocationFacts,
   readLocationFacts,
   readSessionBounds,
@@ -50,13 +52,20 @@ export type RecordReader = {
   /**
    * Read records and use them. They show one state of the stored rows, apart from concurrent first records of a kind.
    * The records of one large request are in memory at a time.
+   * Refuses `too_many_records` if the records have more than `maxPieces` pieces.
    * Throws `clickhouse_busy` (retriable) if too many large requests of the account wait.
    */
-  readonly withRecords: <T>(request: RecordsRequest, use: (records: GatheredRecords) => Promise<T>) => Promise<T>
+  readonly withRecords: <T>(
+    request: RecordsRequest,
+    use: (records: GatheredRecords) => Promise<Result<T>>,
+  ) => Promise<Result<T>>
 }
 
 /** Maximum number of records that a statement reads. */
 export const maxRecords = 400_000
+
+/** Maximum number of pieces of one price that a statement reads: about 100 MiB. */
+export const maxPieces = 2_000_000
 
 /** Size of records in bytes from which a request waits for its turn: about 30,000 records. */
 const maxSharedBytes = 4 * 2 ** 20
@@ -147,6 +156,11 @@ const readFingerprints = async (db: ClickHouse, request: FingerprintRequest): Pr
   return { includesDevices, fingerprints: await readRowFingerprints(db, request) }
 }
 
+const tooManyPieces = refused(
+  'too_many_records',
+  `The records of these days have more than ${maxPieces} parts of one price. Ask for fewer days, or send records that are shorter`,
+)
+
 const tooManyReads = (): Failure =>
   new Failure('clickhouse_busy', 'Too many large statements of the account wait.', { retriable: true })
 
@@ -161,6 +175,9 @@ export const createRecordReader = (db: ClickHouse): RecordReader => {
       const release = await largeReads.acquire(request.tenant.accountId, request.signal)
       if (release === null) throw tooManyReads()
       try {
+        const { tenant, locationId, readFrom, span, earlier } = request
+        const from = Math.min(readFrom, earlier?.from ?? readFrom)
+        if ((await countPieces(db, { tenant, locationId, from, to: span.end })) > maxPieces) return tooManyPieces
         const records = await readRecords(db, request, Number.POSITIVE_INFINITY)
         if (records === null) throw new Error('A read without a limit exceeded its limit.')
         return await use(records)

@@ -5,6 +5,7 @@ import type { LocationCalendar } from '../../domain/charge/location-calendar.ts'
 import { startOfDayNumber, type TimeZone } from '../../domain/civil-time.ts'
 import { hourMs, type Interval, overlaps } from '../../domain/interval.ts'
 import { copyPricing } from '../../domain/price/pricing-copy.ts'
+import type { Result } from '../../domain/refusal.ts'
 import type { FinalStatement } from '../../domain/statement/adjustments.ts'
 import { firstDayRead } from '../../domain/statement/demand-line.ts'
 import { earlierRecords } from '../../domain/statement/earlier-records.ts'
@@ -163,8 +164,8 @@ export const withSources = <T>(
   tenant: Tenant,
   { terms, request, periods, finals, at }: StatementPlan,
   signal: AbortSignal,
-  use: (sources: StatementSources & { readonly bytes: number }) => Promise<T>,
-): Promise<T> => {
+  use: (sources: StatementSources & { readonly bytes: number }) => Promise<Result<T>>,
+): Promise<Result<T>> => {
   const { location, timeZone } = terms
   const recordsRequest = {
     ...{ tenant, locationId: location.id, span: spanOf(timeZone, request), signal },

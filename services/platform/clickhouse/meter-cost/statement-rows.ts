@@ -24,6 +24,7 @@ import {
   meterCost,
   meterCostVersions,
   type QueryInterval,
+  readSettings,
   rowSettings,
   sharesTime,
   type Tenant,
@@ -213,6 +214,17 @@ export const readLocationFacts = async (
   return { kinds, longRows }
 }
 
+const piecesOfRow = 'greatest(1, length(`pieces.start_time`))'
+
+/** Return the number of pieces of the rows of a location that overlap an interval. Reads the lengths of lists only. */
+export const countPieces = async (db: ClickHouse, interval: LocationInterval): Promise<number> => {
+  const [row] = await db.rows(
+    `SELECT toUInt64(sum(${piecesOfRow})) ${meterCost(interval.tenant, isWithin(interval))} ${readSettings}`,
+    interval.tenant,
+  )
+  return Number(row?.[0] ?? 0)
+}
+
 /** Rows of sessions to read: those of the sessions of `within` that start in `bounds`. */
 export type SessionRows = { readonly within: QueryInterval; readonly bounds: QueryInterval }
 
@@ -273,8 +285,8 @@ export const pageBlocks = (
   )
 }
 
-/** Facts of a location, and an upper estimate of its rows in the interval, apart from rows longer than a day. */
-export type CountedFacts = LocationFacts & { readonly rows: number }
+/** Facts of a location, and an upper estimate of the pieces of its rows that start in the interval or a day before. */
+export type CountedFacts = LocationFacts & { readonly pieces: number }
 
 /** Read the facts of locations in one statement. A location without records has no kinds. */
 export const readPageFacts = async (
@@ -296,19 +308,19 @@ export const readPageFacts = async (
     FROM meter_long_rows WHERE ${isOfPage} AND last_end > ${instantLiteral(from)}
       AND toDateTime64(start_date, 3, 'UTC') < ${instantLiteral(to)} GROUP BY location_id
     UNION ALL
-    SELECT ${location}, 'ROWS', '', toUInt8(0), toInt64(count()), toInt64(0)
+    SELECT ${location}, 'ROWS', '', toUInt8(0), toInt64(sum(${piecesOfRow})), toInt64(0)
     ${meterCostVersions(tenant, `${isListed} AND ${startsIn}`)} GROUP BY location_id
     SETTINGS max_execution_time=25, max_threads=2`,
     tenant,
   )
   const facts = new Map(
-    locationIds.map(id => [id, { kinds: [] as SeenKind[], longRows: null as Interval | null, rows: 0 }]),
+    locationIds.map(id => [id, { kinds: [] as SeenKind[], longRows: null as Interval | null, pieces: 0 }]),
   )
   for (const [id, flow, tariffDirection, isDevice, first, last] of answer) {
     const found = facts.get(`loc_${id}`)
     if (found === undefined) continue
     if (flow === 'LONG') found.longRows = { start: Number(first), end: Number(last) }
-    else if (flow === 'ROWS') found.rows = Number(first)
+    else if (flow === 'ROWS') found.pieces = Number(first)
     else found.kinds.push({ energyFlowDirection: flow, tariffDirection, isDevice: Number(isDevice) === 1 } as SeenKind)
   }
   return facts
