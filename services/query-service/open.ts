@@ -59,6 +59,9 @@ const dependenciesOf = (shared: QueryServiceOptions, thread: WorkThread): QueryS
   requestsPerSecond: shared.config.rateLimitPerSecond,
 })
 
+/** Number of locations whose pricing the batches of statements keep: those of some pages. */
+const batchPricings = 400
+
 /** Time in ms that a request waits for the records that were acknowledged before it. */
 const recordsTimeoutMs = 5_000
 
@@ -86,7 +89,13 @@ export const openQueryService = async (
   const connectOptions = { pricing, logger, fetch, at: currentInstant, credentialsKey, path: config.connectPath }
   const connect = await openConnect(dependencies, connectOptions)
   const statements = { ...reads, ...dependencies, ...statementReads({ log, clickHouse }) }
-  const batches = { ...statements, logger, at: currentInstant }
+  // A batch reads each location once. Its pricing would fill the cache of the requests, or push others out.
+  const batches = {
+    ...statements,
+    pricing: pricingCache(database, timeZone, batchPricings),
+    logger,
+    at: currentInstant,
+  }
   const batchWork = opening.use(startBatchWork(batches))
   const folder = config.exportFolder === null ? null : openExportFolder(config.exportFolder)
   const exports =
