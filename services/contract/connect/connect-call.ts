@@ -25,7 +25,7 @@ export type ConnectCall = {
 }
 
 /** Number members of all pages. Other numbers stay numbers. */
-const numberMembers: ReadonlySet<string> = new Set([...rateNumberNames, 'cost', 'percentage', 'dates'])
+const numberMembers: ReadonlySet<string> = new Set([...rateNumberNames, 'cost', 'amount', 'percentage', 'dates'])
 
 /** Replace the numbers of number members with their texts, so that no digit is lost. The pages validate the texts. */
 const numbersToTexts = (value: unknown, name = ''): unknown => {

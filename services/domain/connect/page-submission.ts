@@ -14,9 +14,13 @@ import {
   type Surcharge,
   structuresOf,
 } from './session.ts'
+import type { StandingCharge } from './standing-charge.ts'
 
 /** Result of a login at a provider: `again` if the person may retry, `another` if the person wants another provider. */
 export type LoginOutcome = 'connected' | 'pending' | 'skipped' | 'again' | 'another'
+
+/** Standing charge of a page with prices; null removes it, absent leaves it. */
+type WithStandingCharge = { readonly standingCharge?: StandingCharge | null }
 
 /** Values of a submitted page after parsing and look-ups. Null is a skipped page. */
 export type PageSubmission =
@@ -30,12 +34,16 @@ export type PageSubmission =
   | { readonly page: 'provider' | 'provider_name'; readonly provider: ChosenProvider }
   | { readonly page: 'library'; readonly tariffId: string; readonly name: string }
   | { readonly page: 'structure'; readonly structure: Structure }
-  | { readonly page: 'fixed'; readonly cost: string }
-  | { readonly page: 'time_of_day'; readonly hours: readonly CostPeriod[] }
-  | { readonly page: 'advanced'; readonly advanced: AdvancedTariff; readonly term: ContractTerm }
+  | ({ readonly page: 'fixed'; readonly cost: string } & WithStandingCharge)
+  | ({ readonly page: 'time_of_day'; readonly hours: readonly CostPeriod[] } & WithStandingCharge)
+  | ({ readonly page: 'advanced'; readonly advanced: AdvancedTariff; readonly term: ContractTerm } & WithStandingCharge)
   | { readonly page: 'region'; readonly region: string | null }
   // A null region was requested and not chosen. An absent region leaves the choice to the service.
-  | { readonly page: 'surcharge'; readonly surcharge: Surcharge; readonly region?: string | null }
+  | ({
+      readonly page: 'surcharge'
+      readonly surcharge: Surcharge
+      readonly region?: string | null
+    } & WithStandingCharge)
   | { readonly page: 'name'; readonly name: string | null }
   | { readonly page: 'term'; readonly term: ContractTerm | null }
   | { readonly page: 'login'; readonly outcome: LoginOutcome }
@@ -50,7 +58,7 @@ export const applySubmission = (
   submission: PageSubmission,
 ): Result<ConnectState> => {
   const withPrices = (more: Partial<ConnectState>): Result<ConnectState> =>
-    accepted({ ...state, source: 'captured', ...more })
+    accepted({ ...state, source: 'captured', ...more, ...standingChargeOf(submission) })
   switch (submission.page) {
     case 'address': {
       const { page: _, ...place } = submission
@@ -86,6 +94,11 @@ export const applySubmission = (
   }
 }
 
+const standingChargeOf = (submission: PageSubmission): WithStandingCharge =>
+  'standingCharge' in submission && submission.standingCharge !== undefined
+    ? { standingCharge: submission.standingCharge }
+    : {}
+
 const structureNotOffered = (structure: Structure) =>
   refused('option_not_supported', `${structure} is not offered here; choose another structure`, 'data.options[0]')
 
@@ -117,5 +130,7 @@ const applySurcharge = (
   const defaultRegion = submission.region === undefined ? enclosingRegion(state.regions) : null
   const region = isRegionRequired ? (submission.region ?? state.region ?? defaultRegion) : state.region
   if (isRegionRequired && (region === null || !state.regions.includes(region))) return regionNotOffered(state)
-  return accepted({ ...state, source: 'captured', structure: 'MARKET', region, surcharge: submission.surcharge })
+  const { surcharge } = submission
+  const captured = { source: 'captured', structure: 'MARKET', region, surcharge } as const
+  return accepted({ ...state, ...captured, ...standingChargeOf(submission) })
 }

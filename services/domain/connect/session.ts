@@ -1,5 +1,6 @@
 import type { TariffDirection, TariffType } from '../tariff/tariff.ts'
 import type { ConnectApiVersion, ConnectPageName, SummaryName } from './page.ts'
+import type { StandingCharge } from './standing-charge.ts'
 
 /** Known parts of an address; blank parts are absent. */
 export type ConnectAddress = {
@@ -91,6 +92,8 @@ export type ConnectState = {
   readonly surcharge: Surcharge | null
   readonly name: string | null
   readonly term: ContractTerm | null
+  /** Absent in sessions of earlier versions. */
+  readonly standingCharge?: StandingCharge | null
   readonly isReported: boolean
 }
 
@@ -114,6 +117,7 @@ export const newConnectState: ConnectState = {
   surcharge: null,
   name: null,
   term: null,
+  standingCharge: null,
   isReported: false,
 }
 

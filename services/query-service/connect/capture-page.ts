@@ -13,8 +13,10 @@ import {
   readSurcharge,
   readTerm,
 } from '../../contract/connect/read-page.ts'
+import { readStandingCharge } from '../../contract/connect/standing-charge.ts'
 import type { ConnectPageName } from '../../domain/connect/page.ts'
 import type { PageSubmission } from '../../domain/connect/page-submission.ts'
+import { asksStandingCharge } from '../../domain/connect/standing-charge.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
@@ -117,12 +119,27 @@ const captureName = ({ session, data, isSkipped }: CaptureInput): Result<PageSub
 
 const actionMissing = refused('action_missing', 'The action is missing. Send one of the actions of this page', 'action')
 
+/** Pages with prices, on which people can enter a standing charge. */
+const pagesWithPrices: readonly ConnectPageName[] = ['fixed', 'time_of_day', 'advanced', 'surcharge']
+
+/**
+ * Read the data that was posted for a page, with its standing charge. Refuses with the error codes of the page.
+ * Source: docs/rules/connect.md #pages, #standing-charge.
+ */
+export const capturePage = async (page: ConnectPageName, capture: CaptureInput): Promise<Result<PageSubmission>> => {
+  const submission = await readPage(page, capture)
+  const { config, state } = capture.session
+  if (!submission.ok || !pagesWithPrices.includes(page) || !asksStandingCharge(config)) return submission
+  const charge = readStandingCharge(capture.data, state.address.country_code)
+  if (!charge.ok) return charge
+  return charge.value === undefined ? submission : accepted({ ...submission.value, standingCharge: charge.value })
+}
+
 /**
  * Read the data that was posted for a page and look up the objects that it names. Refuses with the error codes of the
  * page.
- * Source: docs/rules/connect.md #pages.
  */
-export const capturePage = async (page: ConnectPageName, capture: CaptureInput): Promise<Result<PageSubmission>> => {
+const readPage = async (page: ConnectPageName, capture: CaptureInput): Promise<Result<PageSubmission>> => {
   const { data, isSkipped } = capture
   switch (page) {
     case 'address':

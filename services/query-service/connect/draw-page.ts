@@ -2,6 +2,7 @@ import { tariffTermsOf } from '../../contract/connect/captured-tariff.ts'
 import type { ConnectPage } from '../../contract/connect/connect-call.ts'
 import { withToken } from '../../contract/connect/connect-url.ts'
 import { routeOf } from '../../contract/connect/page-route.ts'
+import { standingChargeToWire } from '../../contract/connect/standing-charge.ts'
 import { exactNumber, isNumberText, scaledNumber } from '../../contract/json/exact-number.ts'
 import { structureType } from '../../contract/registry/location-view.ts'
 import { logoUrlOf } from '../../contract/registry/provider.ts'
@@ -10,6 +11,7 @@ import type { TimeZone } from '../../domain/civil-time.ts'
 import { isReadOnly } from '../../domain/connect/completed-session.ts'
 import { actionsOf, type ConnectAction, type ConnectPageName } from '../../domain/connect/page.ts'
 import { type ChosenProvider, type ConnectState, structuresOf } from '../../domain/connect/session.ts'
+import { asksStandingCharge } from '../../domain/connect/standing-charge.ts'
 import { moneyScale } from '../../domain/quantity.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
@@ -21,6 +23,7 @@ import type { StoredLocation } from '../../platform/postgres/registry/location-r
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { currentTariff, libraryTariffsOf } from './open-session.ts'
+import { standingChargeOf } from './save-standing-charge.ts'
 import { desiredTariffOf } from './save-tariff.ts'
 import {
   dateOrNull,
@@ -116,6 +119,22 @@ const surchargeData = ({ config, state }: StoredSession): Data => {
   }
 }
 
+/** Return the standing charge of a page with prices; nothing if the session does not ask for it. */
+const standingChargeData = ({ config, state }: StoredSession): Data =>
+  asksStandingCharge(config)
+    ? { standing_charge: standingChargeToWire(state.standingCharge ?? null, state.address.country_code) }
+    : {}
+
+/** Return the standing charge that follows the tariff of a summary; nothing if there is none. */
+const summaryChargeData = async (
+  { transaction, session }: PageContext,
+  tariff: StoredTariff | SummaryTariff,
+): Promise<Data> => {
+  if (!asksStandingCharge(session.config) || !isStored(tariff)) return {}
+  const charge = await standingChargeOf(transaction, tariff.id)
+  return charge === null ? {} : { standing_charge: standingChargeToWire(charge, undefined) }
+}
+
 /**
  * Return the contract term of a page. An open end is null in both API versions, although the earlier version may omit
  * it.
@@ -181,6 +200,7 @@ const summaryData = async (context: PageContext): Promise<Data> => {
     currency_code: currency,
     market_rates_source: tariff.marketRates,
     ...provider,
+    ...(await summaryChargeData(context, tariff)),
     tariff: summaryTariff,
     rates: isStored(tariff)
       ? await ratesOfStored(dependencies, transaction, tariff, at)
@@ -212,15 +232,15 @@ const pageDataOf = async (page: ConnectPageName, context: PageContext): Promise<
     case 'structure':
       return { options: structuresOf(session.config, state) }
     case 'fixed':
-      return { ...currency, cost: numberOf(state.cost) }
+      return { ...currency, cost: numberOf(state.cost), ...standingChargeData(session) }
     case 'time_of_day':
-      return { ...currency, ...hoursData(state) }
+      return { ...currency, ...hoursData(state), ...standingChargeData(session) }
     case 'advanced':
-      return { ...currency, ...(await advancedData(session, zone)) }
+      return { ...currency, ...(await advancedData(session, zone)), ...standingChargeData(session) }
     case 'region':
       return { regions: state.regions, region: state.region }
     case 'surcharge':
-      return { ...currency, ...surchargeData(session) }
+      return { ...currency, ...surchargeData(session), ...standingChargeData(session) }
     case 'name':
       return { tariff: { name: state.name ?? '' } }
     case 'term':

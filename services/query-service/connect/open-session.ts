@@ -14,6 +14,7 @@ import { listLocations, retrieveLocation } from '../../platform/postgres/registr
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { ConnectTransaction } from './connect-dependencies.ts'
 import { geocodeIfComplete, knownAddressOf } from './geocode-address.ts'
+import { standingChargeOf } from './save-standing-charge.ts'
 
 const oneItem = { limit: 1, startingAfter: null, endingBefore: null }
 
@@ -128,6 +129,7 @@ const withRenewedTariff = async (
     ...state,
     ...prefillOf({ ...tariff, schedule: scheduleAt(tariff, at) }),
     name: tariff.displayName,
+    standingCharge: await standingChargeOf(transaction, tariff.id),
     provider: chosen,
   }
 }

@@ -17,20 +17,25 @@ import {
 import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
+import { followTariff } from '../charges/tariff-charges.ts'
 import type { ConnectTransaction } from './connect-dependencies.ts'
 
 /** Tariff to save. If it has no start, the start is calculated. */
 export type DesiredTariff = Omit<TariffDraft, 'locationId' | 'status'>
 
-/** Add the audit entry and the recost request of a change of a tariff. */
+/** Add the audit entry and the recost request of a change of a tariff. The charges of the tariff follow it. */
 export const addTariffChange = async (
-  { at, effects }: ConnectTransaction,
+  transaction: ConnectTransaction,
   action: string,
   { tariff, recostRequest }: TariffChange,
 ): Promise<void> => {
+  const { at, effects } = transaction
   const detail = await runInTimeSlices(tariffToWire(tariff, at), tariff.accountId)
   effects.audit.push({ action, objectId: tariff.id, detail })
   effects.recostRequests.push(recostRequest)
+  const followed = await followTariff(transaction.dependencies, transaction, tariff, at)
+  effects.events.push(...followed.events)
+  effects.audit.push(...followed.audit)
 }
 
 /** Add the event that reports changes of its tariffs for a location. */

@@ -14,6 +14,7 @@ import type { ConnectTransaction } from './connect-dependencies.ts'
 import { activeTariffs } from './open-session.ts'
 import { addLocationUpdate, addTariffChange, type DesiredTariff, putTariff, takeBackTariff } from './put-tariff.ts'
 import { saveOwner } from './save-owner.ts'
+import { saveStandingCharge } from './save-standing-charge.ts'
 
 /** Terms of a session's tariff, with their origin. */
 type TariffOrigin = {
@@ -99,7 +100,9 @@ export const saveTariff = async (
   const previous = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
   if (previous !== null && session.savedPrint === fingerprint) {
     const again = await updateSavedTariff(transaction, previous, desiredTariff.value)
-    return again.ok ? accepted(ownedSession) : again
+    if (!again.ok) return again
+    const kept = await saveStandingCharge(transaction, session, previous)
+    return kept.ok ? accepted(ownedSession) : kept
   }
   if (previous !== null && session.savedPrint !== null) {
     const takenBack = await takeBackTariff(transaction, previous, session.replaced)
@@ -108,6 +111,8 @@ export const saveTariff = async (
   const placed = await putTariff(transaction, location, desiredTariff.value)
   if (!placed.ok) return placed
   const { tariff, replaced } = placed.value
+  const charged = await saveStandingCharge(transaction, session, tariff)
+  if (!charged.ok) return charged
   const { direction, type } = session.config
   await forgetCredentials(transaction, { locationId: location.id, direction, type })
   await addLocationUpdate(transaction, location.id)

@@ -34,6 +34,7 @@ import {
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { type Change, change, omitUndefined } from '../change.ts'
+import { followTariff } from '../charges/tariff-charges.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
 
@@ -87,6 +88,18 @@ export const tariffChange = async (
     audit: [{ action, objectId: tariff.id, detail: value }],
     recostRequests: [recostRequest],
   }
+}
+
+/** Add the changes of the charges that follow a changed tariff. */
+const withCharges = async <T>(
+  dependencies: QueryServiceDependencies,
+  transaction: TenantTransaction,
+  { tariff }: TariffChange,
+  changed: Change<T>,
+  at: number,
+): Promise<Change<T>> => {
+  const { events, audit } = await followTariff(dependencies, transaction, tariff, at)
+  return { ...changed, events: [...changed.events, ...events], audit: [...(changed.audit ?? []), ...audit] }
 }
 
 /** Check that the time zone of a draft is the time zone of its location. */
@@ -162,7 +175,8 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       })
       const updated = await updateTariff(transaction, request.id, patch, request.at)
       if (!updated.ok) return updated
-      return accepted(await tariffChange(transaction, updated.value, 'tariff.update', request.at))
+      const changed = await tariffChange(transaction, updated.value, 'tariff.update', request.at)
+      return accepted(await withCharges(dependencies, transaction, updated.value, changed, request.at))
     }),
   )
 
@@ -195,7 +209,8 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
       if (!removal.ok) return removal
       const action = request.query.void ? 'tariff.void' : 'tariff.delete'
       const done = await tariffChange(transaction, removal.value, action, request.at)
-      return accepted({ ...done, value: { message: 'Accepted' as const } })
+      const followed = await withCharges(dependencies, transaction, removal.value, done, request.at)
+      return accepted({ ...followed, value: { message: 'Accepted' as const } })
     }),
   ),
 ]

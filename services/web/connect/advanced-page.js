@@ -1,6 +1,7 @@
 import { element, field, numberInput } from './element.js'
 import { invalidNumber, invalidPrice } from './errors.js'
 import { numberText, priceText, priceUnit, readNumber, readPrice } from './money.js'
+import { standingChargeField } from './standing-charge.js'
 import { locale, text } from './texts.js'
 
 const monthNames = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
@@ -142,7 +143,9 @@ const rowFields = (row, index, currency, remove) => {
 }
 
 /** Page for prices by season, day and energy. Each row is a period with its price. */
-export const advancedPage = ({ currency_code: currency, tariff = {} }) => {
+export const advancedPage = data => {
+  const { currency_code: currency, tariff = {} } = data
+  const standing = standingChargeField(data)
   const list = element('div', { class: 'periods' })
   let rows = []
   const showRows = values => {
@@ -156,8 +159,15 @@ export const advancedPage = ({ currency_code: currency, tariff = {} }) => {
   return {
     title: text('advanced.title'),
     text: text('advanced.text'),
-    fields: [list, element('button', { type: 'button', class: 'second', onclick: add }, text('button.add_period'))],
-    faults: () => rows.flatMap(one => one.faults()),
-    read: () => ({ tariff: { market_rates: false, schedule: scheduleOf(rows.map(one => one.read())) } }),
+    fields: [
+      list,
+      element('button', { type: 'button', class: 'second', onclick: add }, text('button.add_period')),
+      ...standing.fields,
+    ],
+    faults: () => [...rows.flatMap(one => one.faults()), ...standing.faults()],
+    read: () => ({
+      tariff: { market_rates: false, schedule: scheduleOf(rows.map(one => one.read())) },
+      ...standing.read(),
+    }),
   }
 }

@@ -26,6 +26,7 @@ const moduleFiles = [
   'texts.js',
   'errors.js',
   'address-pages.js',
+  'standing-charge.js',
   'tariff-pages.js',
   'advanced-page.js',
   'summary-pages.js',

@@ -53,6 +53,8 @@ export const translateError = (error, currency) => {
     return { field, message: text('error.price', { example: examplePrice(currency) }) }
   if (code === 'surcharge_percentage_invalid')
     return { field, message: text('error.percentage', { example: (18.5).toLocaleString(locale) }) }
+  if (code === 'data_json_invalid' && field?.startsWith('data.standing_charge'))
+    return { field, message: text('error.amount', { example: (18.5).toLocaleString(locale) }) }
   if (codeTexts[code] !== undefined) return { field, message: text(codeTexts[code]) }
   return {
     message: text('error.unexpected'),

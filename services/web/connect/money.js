@@ -99,6 +99,38 @@ export const priceText = (value, currency) => {
   return numberText(hasSmallUnit(currency) ? movePoint(plainText(value), 2) : plainText(value))
 }
 
+/** Unit of an amount of money: small units such as p, or the symbol of the currency. */
+export const amountUnit = (currency, isSmall) => {
+  if (!currency) return ''
+  return isSmall && hasSmallUnit(currency) ? smallUnits[currency] : symbolOf(currency)
+}
+
+/** Read an amount as decimal text in large units; undefined if the input is not a number. */
+export const readAmount = (input, currency, isSmall) => {
+  const decimalText = withDecimalPoint(input)
+  return isDecimal(decimalText) ? movePoint(decimalText, isSmall && hasSmallUnit(currency) ? -2 : 0) : undefined
+}
+
+/** Format an amount for an input; '' for zero. */
+export const amountText = (value, currency, isSmall) => {
+  if (Number(value ?? 0) === 0) return ''
+  return numberText(isSmall && hasSmallUnit(currency) ? movePoint(plainText(value), 2) : plainText(value))
+}
+
+/** Format an amount of money with its unit: `60.97 p` or `12.90 €`. */
+export const amountLabel = (value, currency, isSmall) => {
+  const digits = { minimumFractionDigits: 2, maximumFractionDigits: 4 }
+  if (isSmall && hasSmallUnit(currency))
+    return `${(Number(value) * 100).toLocaleString(locale, digits)} ${smallUnits[currency]}`
+  if (!currency) return Number(value).toLocaleString(locale, digits)
+  return Number(value).toLocaleString(locale, {
+    style: 'currency',
+    currency,
+    currencyDisplay: 'narrowSymbol',
+    ...digits,
+  })
+}
+
 /** Example of a price in the unit of its input: 31.9 in small units. */
 export const examplePrice = currency => (hasSmallUnit(currency) ? 31.9 : 0.319).toLocaleString(locale)
 

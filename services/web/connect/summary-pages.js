@@ -2,14 +2,18 @@ import { providerSign } from './address-pages.js'
 import { priceChart } from './chart.js'
 import { dateOf } from './dates.js'
 import { element } from './element.js'
-import { priceLabel } from './money.js'
+import { amountLabel, priceLabel } from './money.js'
 import { locale, text, textIfKnown } from './texts.js'
 
-const tariffFacts = ({ tariff = {}, currency_code: currency, cost }) => {
+const standingChargeText = ({ amount, per }, currency) =>
+  `${amountLabel(amount, currency, per === 'DAY')} ${text(`standing.${per}`)}`
+
+const tariffFacts = ({ tariff = {}, currency_code: currency, cost, standing_charge: standing }) => {
   const rows = [
     [text('summary.tariff'), tariff.name],
     [text('summary.type'), textIfKnown(`structure.${tariff.structure_type}`) ?? tariff.structure_type],
     [text('price.label'), cost === undefined ? undefined : priceLabel(cost, currency)],
+    [text('summary.standing'), standing ? standingChargeText(standing, currency) : undefined],
     [text('summary.start'), tariff.contract_start_date ? dateOf(tariff.contract_start_date, locale) : undefined],
     [text('summary.end'), tariff.contract_end_date ? dateOf(tariff.contract_end_date, locale) : undefined],
     [text('summary.tiers'), tariff.tiered ? text('summary.tiers_text') : undefined],

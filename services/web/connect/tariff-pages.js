@@ -4,6 +4,7 @@ import { dayOf, midnightIn } from './dates.js'
 import { choice, chosenIn, element, field, numberInput, textInput } from './element.js'
 import { invalidNumber, invalidPrice, missingChoice, missingText } from './errors.js'
 import { numberText, priceText, priceUnit, readNumber, readPrice } from './money.js'
+import { standingChargeField } from './standing-charge.js'
 import { text, textIfKnown } from './texts.js'
 
 const structurePage = ({ options, option }) => ({
@@ -24,14 +25,16 @@ const structurePage = ({ options, option }) => ({
   read: form => ({ options: [chosenIn(form, 'structure')].filter(Boolean) }),
 })
 
-const fixedPage = ({ currency_code: currency, cost }) => {
+const fixedPage = data => {
+  const { currency_code: currency, cost } = data
+  const standing = standingChargeField(data)
   const price = numberInput(priceText(cost, currency))
   return {
     title: text('fixed.title'),
     text: text('fixed.text'),
-    fields: [field(text('price.label'), price, { name: 'cost', unit: priceUnit(currency) })],
-    faults: () => invalidPrice(price, 'cost', currency),
-    read: () => ({ cost: readPrice(price.value, currency) }),
+    fields: [field(text('price.label'), price, { name: 'cost', unit: priceUnit(currency) }), ...standing.fields],
+    faults: () => [...invalidPrice(price, 'cost', currency), ...standing.faults()],
+    read: () => ({ cost: readPrice(price.value, currency), ...standing.read() }),
   }
 }
 
@@ -85,7 +88,9 @@ const defaultPeriods = [
 const isEmpty = hours =>
   !hours?.length || hours.every(({ cost, valid_from: from, valid_to: to }) => Number(cost) === 0 && from === to)
 
-const hoursPage = ({ currency_code: currency, hours }) => {
+const hoursPage = data => {
+  const { currency_code: currency, hours } = data
+  const standing = standingChargeField(data)
   const list = element('div', { class: 'periods' })
   let periods = []
   const showPeriods = values => {
@@ -103,9 +108,13 @@ const hoursPage = ({ currency_code: currency, hours }) => {
   return {
     title: text('hours.title'),
     text: text('hours.text'),
-    fields: [list, element('button', { type: 'button', class: 'second', onclick: add }, text('button.add_period'))],
-    faults: () => periods.flatMap(periodField => periodField.faults()),
-    read: () => ({ hours: periods.map(periodField => periodField.read()) }),
+    fields: [
+      list,
+      element('button', { type: 'button', class: 'second', onclick: add }, text('button.add_period')),
+      ...standing.fields,
+    ],
+    faults: () => [...periods.flatMap(periodField => periodField.faults()), ...standing.faults()],
+    read: () => ({ hours: periods.map(periodField => periodField.read()), ...standing.read() }),
   }
 }
 
@@ -115,7 +124,9 @@ const percentOf = value => {
   return percent !== undefined && Number(percent) >= 0 && Number(percent) <= 500 ? percent : undefined
 }
 
-const surchargePage = ({ currency_code: currency, surcharge = {}, regions, region }) => {
+const surchargePage = data => {
+  const { currency_code: currency, surcharge = {}, regions, region } = data
+  const standing = standingChargeField(data)
   const fixed = numberInput(priceText(surcharge.fixed, currency))
   const percentage = numberInput(Number(surcharge.percentage ?? 0) === 0 ? '' : numberText(surcharge.percentage))
   const asksRegion = regions?.length > 0
@@ -126,6 +137,7 @@ const surchargePage = ({ currency_code: currency, surcharge = {}, regions, regio
       ...(asksRegion ? [choice(text('region.label'), 'region', areaOptions(regions), region)] : []),
       field(text('surcharge.fixed'), fixed, { name: 'fixed', unit: priceUnit(currency) }),
       field(text('surcharge.percentage'), percentage, { name: 'percentage', unit: '%' }),
+      ...standing.fields,
     ],
     faults: form => [
       ...(asksRegion ? missingChoice(form, 'region', 'error.region') : []),
@@ -133,12 +145,14 @@ const surchargePage = ({ currency_code: currency, surcharge = {}, regions, regio
       ...(percentage.value.trim() === ''
         ? []
         : invalidNumber('percentage', 'error.percentage', percentOf(percentage.value))),
+      ...standing.faults(),
     ],
     read: form => ({
       surcharge: {
         fixed: fixed.value.trim() === '' ? 0 : readPrice(fixed.value, currency),
         percentage: percentage.value.trim() === '' ? 0 : readNumber(percentage.value),
       },
+      ...standing.read(),
       ...(asksRegion ? { region: chosenIn(form, 'region') || null } : {}),
     }),
   }

@@ -156,6 +156,37 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
     expect(faults).toEqual([])
   }, 60_000)
 
+  it('asks for the standing charge as British bills state it, and puts it on statements', async () => {
+    const { client, tab, faults } = await open('current')
+    await toStructure(tab, 'Fixed price')
+    const charge = tab.getByLabel('Standing charge (optional)')
+    const unit = () => tab.locator('.field', { has: charge }).locator('.unit').textContent()
+    expect([await tab.getByLabel('Period of the standing charge').inputValue(), await unit()]).toEqual(['DAY', 'p'])
+    await tab.getByLabel('Period of the standing charge').selectOption('per month')
+    expect(await unit()).toBe('£')
+    await tab.getByLabel('Period of the standing charge').selectOption('per day')
+    await charge.fill('sixty')
+    await clickContinue(tab)
+    expect(await tab.locator('.field .error').allTextContents()).toEqual([
+      'Enter a price, for example 31.9.',
+      'Enter an amount, for example 18.5.',
+    ])
+    await saveScreenshots(tab, 'standing-error')
+    await tab.getByLabel('Price', { exact: true }).fill('24.55')
+    await charge.fill('60.97')
+    await clickContinue(tab)
+    await finish(tab, 'Done', 'standing')
+    const { data } = (await client.ask('GET', '/charges?limit=1')) as {
+      data: readonly { location_id: string; price: number; per: string }[]
+    }
+    expect(data).toMatchObject([{ name: 'Standing charge', kind: 'FIXED', price: 0.6097, per: 'DAY' }])
+    // Two days: 2 × 0.6097 = 1.2194.
+    const days = { start_date: '2026-01-01', end_date: '2026-01-03' }
+    const statement = await client.ask('POST', `/statements/${data[0]?.location_id}`, days)
+    expect(JSON.stringify(statement)).toContain('1.2194')
+    expect(faults).toEqual([])
+  }, 60_000)
+
   it('shows the logo of a supplier from its host, or initials if the logo cannot be loaded', async () => {
     const { tab, faults } = await open('current')
     await fillAddress(tab)
