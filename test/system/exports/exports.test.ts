@@ -3,6 +3,7 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parquetReadObjects } from 'hyparquet'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { postStatement } from '../../support/statements/statement-answer.ts'
 import type { Client } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
 import { until } from '../../support/system/until.ts'
@@ -123,9 +124,26 @@ describe('an export of other kinds', () => {
     expect(events.manifest?.rows).toBeGreaterThan(0)
     await remove(tariffs)
     await remove(events)
-    const statements = await done({ kind: 'statements' })
-    expect(statements.manifest?.rows).toBe(0)
+  })
+
+  it('has the FINAL statements with a day of the period, as they were answered', async () => {
+    const june = { start_date: '2025-06-01', end_date: '2025-07-01', expect: 'NOTHING' }
+    const { id, hash } = await postStatement(client, home, { ...june, rounding: { profile: 'LARGEST_REMAINDER' } })
+    const draft = await done({ kind: 'statements' })
+    expect(draft.manifest?.rows).toBe(0)
+    await remove(draft)
+    const final = await client.send('POST', `/statements/${id}/finalise`, { hash })
+    const statements = await done({ kind: 'statements', location_id: home })
+    expect(await (await fetchFile(statements.id)).text()).toBe(`${final.text}\n`)
+    expect(statements.manifest?.rows).toBe(1)
     await remove(statements)
+    const july = await done({
+      kind: 'statements',
+      start_time: '2025-07-01T00:00:00Z',
+      end_time: '2025-08-01T00:00:00Z',
+    })
+    expect(july.manifest?.rows).toBe(0)
+    await remove(july)
   })
 })
 
