@@ -1,4 +1,4 @@
-/** Address of a public building in a city with Central European time and the euro. */
+/** Address of a public building. */
 export type DemoAddress = {
   readonly address_line1: string
   readonly city: string
@@ -13,7 +13,8 @@ const at = (country_code: string, post_code: string, city: string, address_line1
   country_code,
 })
 
-export const addresses: readonly DemoAddress[] = [
+/** Addresses in Germany. */
+export const germanAddresses: readonly DemoAddress[] = [
   at('DE', '10117', 'Berlin', 'Pariser Platz 1'),
   at('DE', '80331', 'München', 'Marienplatz 8'),
   at('DE', '20095', 'Hamburg', 'Rathausmarkt 1'),
@@ -24,18 +25,28 @@ export const addresses: readonly DemoAddress[] = [
   at('DE', '01067', 'Dresden', 'Theaterplatz 2'),
   at('DE', '90403', 'Nürnberg', 'Rathausplatz 2'),
   at('DE', '28195', 'Bremen', 'Am Markt 21'),
-  at('AT', '1010', 'Wien', 'Friedrich-Schmidt-Platz 1'),
-  at('AT', '8020', 'Graz', 'Lendkai 1'),
-  at('AT', '6020', 'Innsbruck', 'Herzog-Friedrich-Straße 15'),
-  at('AT', '4020', 'Linz', 'Hauptplatz 1'),
-  at('NL', '1071 XX', 'Amsterdam', 'Museumstraat 1'),
-  at('NL', '2511 BT', 'Den Haag', 'Spui 70'),
-  at('BE', '1000', 'Bruxelles', 'Grand-Place 1'),
-  at('BE', '2000', 'Antwerpen', 'Grote Markt 1'),
-  at('LU', '1648', 'Luxembourg', 'Place Guillaume II 42'),
-  at('FR', '75004', 'Paris', "Place de l'Hôtel de Ville"),
-  at('FR', '69001', 'Lyon', 'Place de la Comédie 1'),
-  at('ES', '28014', 'Madrid', 'Calle de Ruiz de Alarcón 23'),
-  at('IT', '00186', 'Roma', 'Piazza del Campidoglio 1'),
-  at('IT', '20121', 'Milano', 'Piazza della Scala 2'),
+]
+
+/** Addresses in the United Kingdom. */
+export const britishAddresses: readonly DemoAddress[] = [
+  at('GB', 'M2 5DB', 'Manchester', 'Albert Square 1'),
+  at('GB', 'LS1 1UR', 'Leeds', 'The Headrow 1'),
+  at('GB', 'B1 1BB', 'Birmingham', 'Victoria Square 1'),
+  at('GB', 'BS1 5TR', 'Bristol', 'College Green 1'),
+  at('GB', 'L2 2DH', 'Liverpool', 'Dale Street 1'),
+  at('GB', 'S1 2HH', 'Sheffield', 'Pinstone Street 1'),
+]
+
+/** Addresses in Norway. */
+export const norwegianAddresses: readonly DemoAddress[] = [
+  at('NO', '0037', 'Oslo', 'Rådhusplassen 1'),
+  at('NO', '5014', 'Bergen', 'Rådhusgaten 10'),
+  at('NO', '7011', 'Trondheim', 'Munkegata 1'),
+  at('NO', '4006', 'Stavanger', 'Øvre Kleivegate 15'),
+]
+
+/** Addresses in Denmark. */
+export const danishAddresses: readonly DemoAddress[] = [
+  at('DK', '8000', 'Aarhus', 'Rådhuspladsen 2'),
+  at('DK', '5000', 'Odense', 'Flakhaven 2'),
 ]

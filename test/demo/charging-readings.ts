@@ -45,7 +45,7 @@ export function* chargingReadings(site: Site, period: Period, seed: number): Ite
     let at = period.start + random.whole(0, 240) * minuteMs
     for (let number = 1; at < end; number += 1) {
       const energyWh = Math.round(random.between(0.12, 0.6) * (powerW > 22_000 ? 75_000 : 45_000))
-      const session = `${site.name}-c${charger}-s${number}`
+      const session = `${site.name} ${charger}, charge ${number}`
       let last = at
       for (const reading of chargingSession({ device, session, start: at, energyWh, powerW, stepMs: 5 * minuteMs })) {
         yield reading

@@ -19,7 +19,7 @@ export function* homeReadings(site: Site, period: Period, seed: number): Iterabl
     const start = period.start + day * dayMs + Math.round(hour * 60) * (hourMs / 60)
     yield* chargingSession({
       device: 'charger-1',
-      session: `${site.name}-d${day + 1}`,
+      session: `${site.name}, charge ${day + 1}`,
       start,
       energyWh,
       powerW: 11_000,

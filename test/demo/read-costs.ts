@@ -2,7 +2,7 @@ import type { ServiceClient } from '../../services/command-line/service-client.t
 import { writeInstant } from '../../services/domain/instant.ts'
 import { inParallel } from '../support/system/in-parallel.ts'
 import type { CreatedFleet, CreatedSite } from './create-fleet.ts'
-import { maxPrice } from './demo-tariffs.ts'
+import { maxChargingPrice } from './demo-tariffs.ts'
 import { dayMs, type Period } from './reading.ts'
 import { requestWithRetries } from './retry.ts'
 import type { SentSession } from './send-readings.ts'
@@ -34,9 +34,9 @@ export const flows = {
   fromBattery: 'tariff_direction=IMPORT&energy_flow_direction=OUTBOUND',
 } as const
 
-const intervalOf = ({ start, days }: Period) => ({
+const intervalOf = ({ start, end }: Pick<Period, 'start' | 'end'>) => ({
   start_time: writeInstant(start),
-  end_time: writeInstant(start + days * dayMs),
+  end_time: writeInstant(end),
 })
 
 /** Read the cost of one flow of energy of an object in the period. */
@@ -70,7 +70,11 @@ export const readBought = async (client: ServiceClient, { customers }: CreatedFl
 export type CostedSession = SentSession & { readonly cost: number; readonly start: string; readonly end: string }
 
 const readSession = async (client: ServiceClient, session: SentSession): Promise<CostedSession> => {
-  const { data } = await requestWithRetries<EnergyCost>(client, 'POST', `/costs/session/${session.reference}`)
+  const { data } = await requestWithRetries<EnergyCost>(
+    client,
+    'POST',
+    `/costs/session/${encodeURIComponent(session.reference)}`,
+  )
   const [element] = data
   if (element === undefined) throw new Error(`Session ${session.reference} has no cost.`)
   return { ...session, cost: element.tariff.cost.value, start: element.start_time, end: element.end_time }
@@ -79,18 +83,18 @@ const readSession = async (client: ServiceClient, session: SentSession): Promise
 const sessionsAtOnce = 8
 
 /**
- * Find the session with the highest cost; null without sessions. Sessions are read in descending order of energy. The
+ * Find the session of a charging park with the highest cost; null without sessions. Sessions are read in descending order of energy. The
  * search ends when the next session would be cheaper even at the maximum price.
  */
 export const costliestSession = async (
   client: ServiceClient,
   sessions: readonly SentSession[],
 ): Promise<CostedSession | null> => {
-  const sorted = sessions.toSorted((a, b) => b.energyWh - a.energyWh)
+  const sorted = sessions.filter(({ site }) => site.kind === 'charging').toSorted((a, b) => b.energyWh - a.energyWh)
   let best: CostedSession | null = null
   for (let from = 0; from < sorted.length; from += sessionsAtOnce) {
     const group = sorted.slice(from, from + sessionsAtOnce)
-    if (best !== null && ((group[0]?.energyWh ?? 0) / 1_000) * maxPrice < best.cost) break
+    if (best !== null && ((group[0]?.energyWh ?? 0) / 1_000) * maxChargingPrice < best.cost) break
     for (const session of await inParallel(group, sessionsAtOnce, one => readSession(client, one))) {
       if (best === null || session.cost > best.cost) best = session
     }
@@ -112,7 +116,7 @@ export const readTiers = async (
   { locationId }: CreatedSite,
   { start }: Period,
 ): Promise<readonly TierPart[]> => {
-  const { start_time: from, end_time: to } = intervalOf({ start, days: 1 })
+  const { start_time: from, end_time: to } = intervalOf({ start, end: start + dayMs })
   const path = `/meters/records?location_id=${locationId}&start_time=${from}&end_time=${to}&limit=100`
   const { data } = await requestWithRetries<RecordList>(client, 'GET', path)
   const parts = new Map<string, TierPart>()

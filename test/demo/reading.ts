@@ -10,8 +10,11 @@ export type Reading = {
   readonly end: number
 }
 
-/** Simulated days without clock changes. `start` is local midnight in ms. */
-export type Period = { readonly start: number; readonly days: number }
+/**
+ * Simulated days without clock changes. `start` is local midnight, and `end` is the end of the last reading, in ms. The
+ * last day may be incomplete.
+ */
+export type Period = { readonly start: number; readonly days: number; readonly end: number }
 
 export const minuteMs = 60_000
 export const hourMs = 60 * minuteMs
@@ -23,7 +26,7 @@ export const quartersPerDay = 96
 export function* quarters({
   start,
   days,
-}: Period): Iterable<{ readonly at: number; readonly hour: number; readonly day: number }> {
+}: Omit<Period, 'end'>): Iterable<{ readonly at: number; readonly hour: number; readonly day: number }> {
   for (let index = 0; index < days * quartersPerDay; index += 1) {
     yield { at: start + index * quarterMs, hour: (index % quartersPerDay) / 4, day: Math.floor(index / quartersPerDay) }
   }

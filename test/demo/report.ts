@@ -1,18 +1,20 @@
 import type { ServiceClient } from '../../services/command-line/service-client.ts'
 import type { CreatedFleet } from './create-fleet.ts'
 import { factoryTiers, marketPrices } from './demo-tariffs.ts'
-import { type SiteKind, siteKinds } from './fleet.ts'
+import { placesOf, type SiteKind, siteKinds } from './fleet.ts'
 import { type Cost, costliestSession, readBought, readCost, readTiers, type TierPart } from './read-costs.ts'
 import type { Period } from './reading.ts'
 import type { SentSession } from './send-readings.ts'
-import { centsPerKwh, energyText, heading, money, paint, print, printTable, sparkline, whole } from './terminal.ts'
+import { energyText, heading, meanPrice, money, paint, print, printTable, sparkline, whole } from './terminal.ts'
 
 const titles: Readonly<Record<SiteKind, string>> = {
-  household: 'Homes, day and night',
-  market: 'Homes, market price',
-  solar: 'Homes with solar roof',
-  charging: 'Charging sites',
+  household: 'British homes, Economy 7',
+  market: 'German homes, dynamic price, § 14a',
+  nordic: 'Norwegian homes',
+  solar: 'German homes with solar roof',
+  charging: 'Charging parks',
   factory: 'Factories',
+  unpriced: 'Danish kiosk, no tariff yet',
 }
 
 const nothing: Cost = { energyWh: 0, cost: 0, unpricedRecords: 0 }
@@ -23,20 +25,13 @@ export const reportBought = async (client: ServiceClient, fleet: CreatedFleet, p
   const rows = siteKinds.map(kind => {
     const { energyWh, cost } = costs.get(kind) ?? nothing
     const count = fleet.sites.filter(site => site.kind === kind).length
-    return [titles[kind], whole(count), energyText(energyWh), money(cost), centsPerKwh(cost, energyWh)]
+    const { currency } = placesOf[kind]
+    const priced = energyWh === 0 ? ['–', '–'] : [money(cost, currency), meanPrice(cost, energyWh, currency)]
+    return [titles[kind], whole(count), energyText(energyWh), ...priced]
   })
   const all = [...costs.values()]
-  const energyWh = all.reduce((sum, cost) => sum + cost.energyWh, 0)
-  const cost = all.reduce((sum, one) => sum + one.cost, 0)
   heading('Bought from the grid', 'one request for each line: POST /costs/interval/{customer}')
-  printTable(
-    ['', 'sites', 'energy', 'cost', 'per kWh'],
-    [
-      ...rows,
-      null,
-      ['Total', whole(fleet.sites.length), energyText(energyWh), money(cost), centsPerKwh(cost, energyWh)],
-    ],
-  )
+  printTable(['', 'sites', 'energy', 'cost', 'per kWh'], rows)
   const unpriced = all.reduce((sum, one) => sum + one.unpricedRecords, 0)
   if (unpriced > 0) print(`\n  ${paint('yellow', `${whole(unpriced)} records without a price are not included.`)}`)
 }
@@ -68,7 +63,7 @@ export const reportSolar = async (
 
 /** Print the market prices of the first day by hour. */
 export const reportMarket = (period: Period, seed: number): void => {
-  const prices = marketPrices({ ...period, days: 1 }, seed).map(({ value }) => value)
+  const prices = marketPrices({ start: period.start, days: 1 }, seed).map(({ value }) => value)
   const cents = (value: number): string => `${(value * 100).toFixed(1)} ct`
   heading('Market', 'price of each hour of the first day')
   const range = `from ${cents(Math.min(...prices))} to ${cents(Math.max(...prices))} per kWh`
@@ -84,7 +79,7 @@ export const reportCostliestSession = async (
   if (session === null) return
   const minutes = Math.round((Date.parse(session.end) - Date.parse(session.start)) / 60_000)
   heading('Most expensive charging session', `of ${whole(sessions.length)}: POST /costs/session/{reference}`)
-  const price = centsPerKwh(session.cost, session.energyWh)
+  const price = meanPrice(session.cost, session.energyWh)
   const energy = `${energyText(session.energyWh)} in ${minutes} minutes`
   print(`  ${paint('bold', money(session.cost))} for ${energy}, ${price} per kWh`)
   const { address_line1: street, city } = session.site.address

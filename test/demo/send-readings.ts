@@ -31,10 +31,10 @@ export type Plan = {
 }
 
 /** Convert a reading to a record of a submission. */
-export const recordOf = (reading: Reading, site: Pick<CreatedSite, 'locationId' | 'deviceIds'>, run: string) => ({
+export const recordOf = (reading: Reading, site: Pick<CreatedSite, 'locationId' | 'deviceIds'>, suffix: string) => ({
   location_id: site.locationId,
   ...(reading.device === null ? {} : { device_id: site.deviceIds.get(reading.device) }),
-  ...(reading.session === null ? {} : { session_reference_id: `${run}-${reading.session}` }),
+  ...(reading.session === null ? {} : { session_reference_id: `${reading.session}${suffix}` }),
   energy_flow_direction: reading.flow,
   tariff_direction: reading.tariff,
   units: 'WH',
@@ -44,7 +44,7 @@ export const recordOf = (reading: Reading, site: Pick<CreatedSite, 'locationId' 
 })
 
 /** Simulate the fleet and write all submissions in advance, so that the measured rate is the rate of the service. */
-export const planSubmissions = (sites: readonly CreatedSite[], period: Period, seed: number, run: string): Plan => {
+export const planSubmissions = (sites: readonly CreatedSite[], period: Period, seed: number, suffix: string): Plan => {
   const submissions: string[] = []
   const sessions = new Map<string, SentSession>()
   let records = 0
@@ -55,11 +55,11 @@ export const planSubmissions = (sites: readonly CreatedSite[], period: Period, s
   }
   for (const site of sites) {
     for (const reading of siteReadings(site, period, seed)) {
-      waiting.push(JSON.stringify(recordOf(reading, site, run)))
+      waiting.push(JSON.stringify(recordOf(reading, site, suffix)))
       records += 1
       if (waiting.length === recordsPerSubmission) flush()
       if (reading.session === null) continue
-      const reference = `${run}-${reading.session}`
+      const reference = `${reading.session}${suffix}`
       const energyWh = (sessions.get(reference)?.energyWh ?? 0) + reading.energyWh
       sessions.set(reference, { reference, site, device: reading.device ?? '', energyWh })
     }
@@ -87,6 +87,10 @@ const awaitStored = async (client: ServiceClient, batch: MeterBatchWire): Promis
       throw new Error(`${batch.id} has ${stored} of ${batch.records_accepted} records processed after 120 s.`)
   }
 }
+
+/** Submit records, and wait until they are processed. */
+export const sendRecords = async (client: ServiceClient, records: readonly unknown[]): Promise<void> =>
+  awaitStored(client, await submit(client, JSON.stringify(records)))
 
 type OnProgress = {
   readonly sent: (records: number) => void

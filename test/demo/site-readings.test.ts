@@ -8,7 +8,8 @@ import { dayMs, type Period, type Reading } from './reading.ts'
 import { recordOf } from './send-readings.ts'
 import { siteReadings } from './site-readings.ts'
 
-const period: Period = { start: Date.UTC(2025, 5, 15, 22), days: 2 }
+const start = Date.UTC(2025, 5, 15, 22)
+const period: Period = { start, days: 2, end: start + 2 * dayMs }
 const fleet = planFleet(100)
 const simulate = (seed: number) => fleet.map(site => [...siteReadings(site, period, seed)])
 const readings = simulate(1)
@@ -48,7 +49,7 @@ describe('the simulated fleet', () => {
       )
       const site = { locationId: hex('loc', 0), deviceIds }
       for (const reading of list) {
-        const read = readMeterRecord(recordOf(reading, site, 'demo-1'), 'current', period.start + 30 * dayMs)
+        const read = readMeterRecord(recordOf(reading, site, ' (2)'), 'current', period.start + 30 * dayMs)
         if (!read.ok) throw new Error(`${fleet[index]?.name}: ${read.refusal.message}`)
         identities.add(recordIdentityText({ ...read.value, accountId: 'acc_1', liveMode: false }))
         count += 1
@@ -56,6 +57,15 @@ describe('the simulated fleet', () => {
     }
     expect(identities.size).toBe(count)
     expect(count).toBeGreaterThan(20_000)
+  })
+
+  it('ends with the period, in the middle of a day', () => {
+    const end = start + dayMs + 7 * 3_600_000
+    const short = fleet.map(site => [...siteReadings(site, { ...period, end }, 1)])
+    for (const [index, list] of short.entries()) {
+      expect(list.every(reading => reading.end <= end)).toBe(true)
+      expect(list).toEqual(readings[index]?.filter(reading => reading.end <= end))
+    }
   })
 
   it('charges one car after the other at each charger', () => {

@@ -24,8 +24,11 @@ const readingsOf: Readonly<Record<SiteKind, (site: Site, period: Period, seed: n
   solar: solarReadings,
   charging: chargingReadings,
   factory: factoryReadings,
+  nordic: homeReadings,
+  unpriced: homeReadings,
 }
 
-/** Yield all readings of a site. The same site, period and seed give the same readings. */
-export const siteReadings = (site: Site, period: Period, seed: number): Iterable<Reading> =>
-  readingsOf[site.kind](site, period, seed)
+/** Yield all readings of a site until the end of the period. The same site, period and seed give the same readings. */
+export function* siteReadings(site: Site, period: Period, seed: number): Iterable<Reading> {
+  for (const reading of readingsOf[site.kind](site, period, seed)) if (reading.end <= period.end) yield reading
+}

@@ -25,12 +25,12 @@ export const energyText = (energyWh: number): string =>
     ? `${(energyWh / 1e6).toFixed(2)} MWh`
     : `${(energyWh / 1_000).toLocaleString('en', { maximumFractionDigits: 0 })} kWh`
 
-export const money = (value: number): string =>
-  `${value.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })} €`
+export const money = (value: number, currency = 'EUR'): string =>
+  `${value.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })} ${currency}`
 
-/** Format the average cost of a kWh in cents. */
-export const centsPerKwh = (cost: number, energyWh: number): string =>
-  energyWh === 0 ? '–' : `${((cost * 100_000) / energyWh).toFixed(2)} ct`
+/** Format the average cost of a kWh. */
+export const meanPrice = (cost: number, energyWh: number, currency = 'EUR'): string =>
+  energyWh === 0 || cost === 0 ? '–' : `${((cost * 1_000) / energyWh).toFixed(4)} ${currency}`
 
 /** Print a table. The first column is aligned left, the others right. A null row is a horizontal line. */
 export const printTable = (head: readonly string[], rows: readonly (readonly string[] | null)[]): void => {
