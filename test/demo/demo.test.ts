@@ -1,27 +1,9 @@
-import { spawn } from 'node:child_process'
-import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import type { Client } from '../support/system/client.ts'
 import { useSharedSystem } from '../support/system/use-system.ts'
+import { runDemo, targetArgs } from './run-demo.ts'
 
 const system = useSharedSystem()
-const program = new URL('demo.ts', import.meta.url).pathname
-
-/** Environment without the settings of this test run, which the service does not know. */
-const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WATTLEDGER_')))
-
-const runDemo = async (...args: readonly string[]) => {
-  const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
-  const ended = new Promise<number | null>(resolve => child.once('exit', code => resolve(code)))
-  const [output, errors, code] = await Promise.all([text(child.stdout), text(child.stderr), ended])
-  return { output, errors, code }
-}
-
-const targetArgs = (): readonly string[] => {
-  const { base_url, account_id, test_key } = system.sandbox()
-  return ['--base-url', base_url, '--account', account_id, '--key', test_key]
-}
-
 type Named = { readonly id: string; readonly reference_id: string }
 type Overview = {
   readonly last_received: string
@@ -44,7 +26,7 @@ const dayMs = 86_400_000
 
 describe('the demo', () => {
   it('fills the account with the last days up to now, and says where to look', { timeout: 240_000 }, async () => {
-    const { output, errors, code } = await runDemo('--locations', '7', '--days', '3', ...targetArgs())
+    const { output, errors, code } = await runDemo('--locations', '7', '--days', '3', ...targetArgs(system.sandbox()))
     expect([code, errors]).toEqual([0, ''])
     for (const line of ['7 locations with tariffs', 'all records processed', `${system.sandbox().base_url}/console`])
       expect(output).toContain(line)
@@ -65,7 +47,7 @@ describe('the demo', () => {
     expect(await lines('Oslo home')).toContain('Kapasitetsledd')
     expect(await lines('Manchester home')).toEqual(expect.arrayContaining(['Standing charge']))
 
-    const again = await runDemo('--locations', '7', '--days', '1', ...targetArgs())
+    const again = await runDemo('--locations', '7', '--days', '1', ...targetArgs(system.sandbox()))
     expect(again.code).toBe(0)
     expect(await findLocation(client, 'Manchester home (2)')).toMatch(/^loc_/)
   })
@@ -79,7 +61,7 @@ describe('the demo', () => {
   })
 
   it('says how to start the service if nothing answers', async () => {
-    const [, , ...keys] = targetArgs()
+    const [, , ...keys] = targetArgs(system.sandbox())
     const { errors, code } = await runDemo('--base-url', 'http://127.0.0.1:9', ...keys)
     expect([code, errors.includes('Start the service with "npm start"')]).toEqual([1, true])
   })

@@ -47,7 +47,7 @@ export type OfficeDay = { readonly corrected: string; readonly ending: string; r
 export const playOfficeDay = async (client: ServiceClient, fleet: CreatedFleet, period: Period): Promise<OfficeDay> => {
   await requestWithRetries(client, 'POST', '/webhooks', {
     url: unreachable,
-    event_types: ['tariff.*'],
+    event_types: ['price.*'],
     description: 'Demo: an address that nothing answers, so that you see failed deliveries',
   })
   return {

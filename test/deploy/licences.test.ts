@@ -21,6 +21,7 @@ const accepted: readonly (readonly [name: RegExp, licence: string | undefined, r
   [/^argparse$/, 'Python-2.0', 'an older version of argparse, with which a generator of a client reads YAML'],
   [/^date-holidays$/, '(ISC AND CC-BY-3.0)', 'code under ISC; NOTICE names the data'],
   [/^@chdb\/lib-/, undefined, 'the engine of chdb, Apache-2.0; npm has no entry of this platform in the lock file'],
+  [/^axe-core$/, 'MPL-2.0', 'checks pages for accessibility, unchanged, used in tests only'],
   [/^lightningcss/, 'MPL-2.0', 'tool of vitest, unchanged, used in tests only'],
 ]
 

@@ -64,7 +64,7 @@ export type Row = (names: readonly string[]) => Html
 export const table = (label: string, names: readonly string[], rows: readonly Row[], emptyText: string): Html =>
   rows.length === 0
     ? html`<p class="empty">${emptyText}</p>`
-    : html`<div class="scroll" role="region" tabindex="0" aria-label="${label}"><table class="lines">
+    : html`<div class="scroll" role="group" tabindex="0" aria-label="${label}"><table class="lines">
 <thead><tr>${names.map(name => html`<th scope="col">${name}</th>`)}</tr></thead>
 <tbody>${rows.map(tableRow => tableRow(names))}</tbody></table></div>`
 

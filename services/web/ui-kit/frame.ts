@@ -44,7 +44,7 @@ const headersOf = (resources: Resources) => ({
 const headers = { none: headersOf('none'), own: headersOf('own') }
 
 /** Name and icon of the product, with a link to the start page. */
-export const brand: Html = html`<a class="brand" href="/">${asMarkup(icon.replace('<svg ', '<svg aria-hidden="true" '))}<span>Wattledger</span></a>`
+export const brand: Html = html`<a class="brand" href="/" aria-label="Wattledger">${asMarkup(icon.replace('<svg ', '<svg aria-hidden="true" '))}<span>Wattledger</span></a>`
 
 /**
  * Create a page that includes its style, script and icon. Its policy allows no request; with `own` resources it allows

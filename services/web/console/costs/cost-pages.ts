@@ -1,4 +1,5 @@
 import { type JsonNumber, numberText } from '../../../contract/json/exact-number.ts'
+import type { AccountOverviewWire } from '../../../contract/registry/account-overview.ts'
 import { writeDate } from '../../../domain/civil-date.ts'
 import { startOfDayNumber } from '../../../domain/civil-time.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
@@ -17,6 +18,7 @@ import {
   readRange,
   zoneOf,
 } from '../kit/dates.ts'
+import { objectName } from '../kit/object-name.ts'
 import type { PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field, instant } from '../page-parts.ts'
 
@@ -189,14 +191,25 @@ ${choice('direction', 'Direction', directions, request.query.get('direction') ??
 ${field('currency', 'Currency', { value: request.query.get('currency') ?? '', hint: 'If there are several' })}
 <button class="quiet" type="submit">Show</button></form>`
 
-const objectTitle = (id: string): string =>
-  ({ loc_: 'of a location', dev_: 'of a device', cus_: 'of a customer' })[id.slice(0, 4)] ?? 'of the account'
-
 const refusedPage = (request: ConsoleRequest, id: string, status: number, fault: Fault): PageView => ({
   title: 'Costs',
   status,
   body: html`<h1>Costs</h1>${filterForm(request, id, null, 'DAY')}${errorNotice(fault)}`,
 })
+
+/** Show a link for each currency of the account, for objects with costs in several currencies. */
+const currencyPage = async (request: ConsoleRequest, id: string): Promise<PageView> => {
+  const overview = await request.api<AccountOverviewWire>('GET', '/account/overview')
+  if (!overview.ok) return refusedPage(request, id, overview.status, overview.fault)
+  const links = overview.value.currency_codes.map(
+    currency => html`<a href="${withParameters(request, { currency })}">${currency}</a>`,
+  )
+  return {
+    title: 'Costs',
+    body: html`<h1>Costs</h1><p class="lead">There are costs in several currencies. Choose one.</p>
+<nav class="presets" aria-label="Currencies">${links}</nav>`,
+  }
+}
 
 const noteOf = ({ includes_devices: includesDevices, warning }: CostWire): Content => {
   if (includesDevices === undefined) return null
@@ -217,7 +230,11 @@ const showCosts = async (request: ConsoleRequest): Promise<PageView> => {
   ] as const)
     if (value) parameters.set(name, value)
   const path = encodeURIComponent(id)
-  const found = await probe(request, path, parameters.toString())
+  const [found, name] = await Promise.all([
+    probe(request, path, parameters.toString()),
+    requested === '' ? 'the account' : objectName(request, id),
+  ])
+  if (!found.ok && found.fault.code === 'currency_ambiguous' && !query.get('currency')) return currencyPage(request, id)
   if (!found.ok) return refusedPage(request, id, found.status, found.fault)
   const range = readRange(request, zoneOf(found.value.location_timezone))
   const unit = unitOf(query, range)
@@ -245,7 +262,7 @@ const showCosts = async (request: ConsoleRequest): Promise<PageView> => {
   return {
     title: 'Costs',
     tables: [table],
-    body: html`<h1>Costs ${objectTitle(id)}</h1>
+    body: html`<h1>Costs of ${name}</h1>
 ${rangeLinks(request, range)}${filterForm(request, id, range, unit)}
 ${facts(
   ['Period', `${writeDate(range.start)} to ${writeDate(range.end - 1)} (${cost.location_timezone})`],

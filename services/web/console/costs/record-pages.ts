@@ -6,6 +6,7 @@ import type { ListOf } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
 import { energy, exactText, kilowattHours, money, percent, sumTexts, unitPrice, wholeNumber } from '../kit/amount.ts'
 import { type Column, dataTable } from '../kit/data-table.ts'
+import { objectName } from '../kit/object-name.ts'
 import type { PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, instant, listQuery, pageLinks } from '../page-parts.ts'
 import { correctionsOfRecord } from './correction-pages.ts'
@@ -55,8 +56,8 @@ export const sessionPath = (reference: string): string => `/console/sessions?${n
 const costOf = ({ data }: RecordWire): string =>
   data.tariff.cost.value === null ? '0' : numberText(data.tariff.cost.value)
 
-const objectLink = (kind: 'locations' | 'devices', id: string): Html =>
-  html`<a href="/console/${kind}/${id}"><code>${id}</code></a>`
+const objectLink = (kind: 'locations' | 'devices', id: string, name?: string): Html =>
+  html`<a href="/console/${kind}/${id}">${name ?? html`<code>${id}</code>`}</a>`
 
 const statusTag = ({ status, data }: RecordWire): Html =>
   status === 'UNPRICED'
@@ -210,7 +211,7 @@ const pieceColumns = (zone: string, currency: string): readonly Column<Piece>[] 
 
 /** Write the calculation of a record in figures: each piece is energy × price. */
 const calculation = ({ pieces, currency_code: currency, data }: RecordWire): Html =>
-  html`<pre class="block" tabindex="0" role="region" aria-label="Calculation">${pieces
+  html`<pre class="block" tabindex="0" role="group" aria-label="Calculation">${pieces
     .map(
       ({ energy: watthours, price, cost }) =>
         `${kilowattHours(watthours)} kWh × ${exactText(price)} ${currency}/kWh = ${exactText(cost)} ${currency}`,
@@ -227,11 +228,14 @@ const submittedNote = (record: RecordWire): Content =>
     : html`<p>${energy(record.energy_submitted)} were submitted as an estimate. Actual records of the same time replaced a part,
 so ${energy(record.data.energy.value)} count.</p>`
 
-const recordFacts = (record: RecordWire, zone: string): Html =>
+/** Own references of the location and the device of a record. */
+type Names = { readonly location: string; readonly device: string }
+
+const recordFacts = (record: RecordWire, zone: string, names: Names): Html =>
   facts(
     ['ID', html`<code>${record.id}</code>`],
-    ['Location', objectLink('locations', record.location_id)],
-    ['Device', record.device_id === null ? '–' : objectLink('devices', record.device_id)],
+    ['Location', objectLink('locations', record.location_id, names.location)],
+    ['Device', record.device_id === null ? '–' : objectLink('devices', record.device_id, names.device)],
     [
       'Time',
       html`${instant(record.data.start_time, zone, 'minute')} to ${instant(record.data.end_time, zone, 'minute')} (${zone})`,
@@ -266,8 +270,10 @@ const showRecord = async (request: ConsoleRequest): Promise<PageView> => {
   if (!found.ok)
     return { title: 'Record', status: found.status, body: html`<h1>Record</h1>${errorNotice(found.fault)}` }
   const record = found.value
-  const [zone, tariffs] = await Promise.all([
+  const [zone, location, device, tariffs] = await Promise.all([
     zoneOfLocation(request, record.location_id),
+    objectName(request, record.location_id),
+    record.device_id === null ? '' : objectName(request, record.device_id),
     Promise.all(record.tariff_ids.slice(0, 4).map(id => api<TariffWire>('GET', `/tariffs/${id}`))),
   ])
   const known = tariffs.flatMap(one => (one.ok ? [one.value] : []))
@@ -282,7 +288,7 @@ const showRecord = async (request: ConsoleRequest): Promise<PageView> => {
     title: 'Record',
     tables: [pieces, ...(reasons === null ? [] : [reasons.table]), ...corrections.tables],
     body: html`<h1>Record of ${instant(record.data.start_time, zone, 'minute')}</h1>
-${recordFacts(record, zone)}${record.status === 'UNPRICED' ? await unpricedReasons(request, record, zone) : null}
+${recordFacts(record, zone, { location, device })}${record.status === 'UNPRICED' ? await unpricedReasons(request, record, zone) : null}
 <section aria-labelledby="why"><h2 id="why">Calculation of this amount</h2>${submittedNote(record)}
 ${
   record.pieces.length === 0

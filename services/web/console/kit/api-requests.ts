@@ -16,7 +16,7 @@ const curlOf = ({ method, path, body }: ApiCall): string =>
 
 /** Show a request to paste into a shell. */
 export const curlBlock = (call: ApiCall): Html =>
-  html`<pre class="block" tabindex="0" role="region" aria-label="Request to paste">${curlOf(call)}</pre>`
+  html`<pre class="block" tabindex="0" role="group" aria-label="Request to paste">${curlOf(call)}</pre>`
 
 /** Show the requests of a page to the API. */
 export const apiRequests = (calls: readonly ApiCall[]): Html | null =>

@@ -110,7 +110,7 @@ export const dataTable = <Item>(request: ConsoleRequest, options: TableOptions<I
   const markup =
     items.length === 0
       ? html`<div class="empty">${empty}</div>`
-      : html`<div class="scroll" role="region" tabindex="0" aria-label="${label}"><table class="${options.isCompact === true ? 'lines compact' : 'lines'}" id="${id}">
+      : html`<div class="scroll" role="group" tabindex="0" aria-label="${label}"><table class="${options.isCompact === true ? 'lines compact' : 'lines'}" id="${id}">
 <thead><tr>${columns.map(column => headCell(request, options, column, order))}</tr></thead>
 <tbody>${rows.map(item => rowOf(columns, item))}</tbody>${totalsRow(options)}</table></div>
 <p class="below"><a href="${withParameters(request, { csv: id })}" download>Download CSV</a></p>`

@@ -87,7 +87,7 @@ const chartWithTable = (chart: Chart): Html => {
   return html`<div class="charted">
 <figure class="chart" data-of="${id}" data-kind="${kind}" data-unit="${unit}" data-zone="${timezone}" role="img"
 aria-label="${label}. The table next to the chart has the values."></figure>
-<div class="scroll tall" role="region" tabindex="0" aria-label="${label}"><table id="${id}">
+<div class="scroll tall" role="group" tabindex="0" aria-label="${label}"><table id="${id}">
 <thead><tr><th scope="col">${kind === 'bars' ? 'Day' : 'From'} (${timezone})</th>${valueNames}</tr></thead>
 <tbody>${points.map(point => pointRow(point, chart))}</tbody></table></div></div>`
 }

@@ -2,6 +2,7 @@ import type { EventWire } from '../../../contract/events/event.ts'
 import { numberText } from '../../../contract/json/exact-number.ts'
 import type { AccountOverviewWire } from '../../../contract/registry/account-overview.ts'
 import { civilDate, dayNumber } from '../../../domain/civil-date.ts'
+import type { TimeZone } from '../../../domain/civil-time.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
@@ -83,32 +84,39 @@ const periodsOf = (today: number) => {
   ]
 }
 
+/** Energy and cost of a period, with a link to its costs. */
+const periodCell = async (
+  { api, session }: ConsoleRequest,
+  zone: TimeZone,
+  currency: string,
+  { start, end }: { readonly start: number; readonly end: number },
+): Promise<Html> => {
+  const path = `/costs/interval/${session.accountId}?currency_code=${currency}`
+  const cost = await api<CostWire>('POST', path, instantsOf({ zone, start, end }))
+  const href = `/console/costs?${new URLSearchParams({ ...rangeParameters(start, end), currency })}`
+  const [element] = cost.ok ? cost.value.data : []
+  if (element === undefined) return html`<a href="${href}">${cost.ok ? 'no records' : cost.fault.message}</a>`
+  const total = element.tariff.cost.value === null ? '0' : exactText(element.tariff.cost.value)
+  return html`<a href="${href}">${money(total, currency)}</a><br><span class="hint">${energy(element.energy.value)}</span>`
+}
+
 /** Show energy and cost of the account by currency, for today, this month and the last month. */
-const costCards = async ({ api, session, at, query }: ConsoleRequest): Promise<Html> => {
+const costTable = async (request: ConsoleRequest): Promise<Html> => {
+  const { query, at } = request
   const zone = zoneOf(query.get('zone') ?? 'UTC')
   const currencies = (query.get('currencies') ?? '')
     .split(',')
     .filter(one => /^[A-Z]{3}$/.test(one))
     .slice(0, 6)
   const periods = periodsOf(dayOf(zone, at))
-  const cards = await Promise.all(
-    currencies.flatMap(currency =>
-      periods.map(async ({ name, start, end }) => {
-        const cost = await api<CostWire>(
-          'POST',
-          `/costs/interval/${session.accountId}?currency_code=${currency}`,
-          instantsOf({ zone, start, end }),
-        )
-        const href = `/console/costs?${new URLSearchParams({ ...rangeParameters(start, end), currency })}`
-        const [element] = cost.ok ? cost.value.data : []
-        if (element === undefined) return card(name, '–', cost.ok ? 'No records' : cost.fault.message, href)
-        const total = element.tariff.cost.value === null ? '0' : exactText(element.tariff.cost.value)
-        const note = html`${energy(element.energy.value)}, ${wholeNumber(element.records)} records`
-        return card(`${name}, ${currency}`, money(total, currency), note, href)
-      }),
-    ),
+  const rows = await Promise.all(
+    currencies.map(async currency => {
+      const cells = await Promise.all(periods.map(period => periodCell(request, zone, currency, period)))
+      return row(currency, ...cells)
+    }),
   )
-  return html`<div class="cards">${cards}</div>`
+  const names = ['Currency', ...periods.map(({ name }) => name)]
+  return html`<section aria-labelledby="costs"><h2 id="costs">Cost and energy</h2>${table('Cost and energy', names, rows, 'No costs.')}</section>`
 }
 
 const emptyAccount: Html = html`<div class="empty"><p>No locations yet. <a href="/console/locations/new">Create a location</a>, give it a
@@ -146,6 +154,6 @@ ${showResult(events, list =>
 
 export const overviewRoutes: readonly ConsoleRoute[] = [
   getRoute('/console', showOverview),
-  getRoute('/console/overview/costs', async request => ({ fragment: await costCards(request) })),
+  getRoute('/console/overview/costs', async request => ({ fragment: await costTable(request) })),
   ...attentionRoutes,
 ]

@@ -10,6 +10,7 @@ import { differenceOf, exactText, kilowattHours, money, percent } from '../kit/a
 import { barChart } from '../kit/bar-chart.ts'
 import { type Column, dataTable } from '../kit/data-table.ts'
 import { dayOf, instantsOf, zoneOf } from '../kit/dates.ts'
+import { objectName } from '../kit/object-name.ts'
 import type { PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, instant, row, table } from '../page-parts.ts'
 
@@ -185,7 +186,10 @@ const statementView = async (
     body: html`<h1>Statement</h1>${form}
 ${facts(
   ['ID', html`<code>${statement.id}</code>`],
-  ['Location', html`<a href="/console/locations/${statement.location_id}"><code>${statement.location_id}</code></a>`],
+  [
+    'Location',
+    html`<a href="/console/locations/${statement.location_id}">${await objectName(request, statement.location_id)}</a>`,
+  ],
   ['Period', `${statement.start_date} to ${statement.end_date} (${statement.location_timezone})`],
   ['Status', `${statement.status.toLowerCase()}${statement.complete ? '' : ', incomplete'}`],
   ['Net', money(totals.net, currency)],

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Client } from '../../../support/system/client.ts'
-import { bought, makeOne } from '../../../support/system/home.ts'
+import { bought, makeOne, priceSchedule } from '../../../support/system/home.ts'
 import { useSharedSystem } from '../../../support/system/use-system.ts'
 import { hasBrowser, launchBrowser } from '../../../support/web/browser.ts'
 import { type ConsolePerson, openPerson } from '../../../support/web/console-person.ts'
@@ -20,11 +20,14 @@ const nightSaver = [
   },
 ]
 
-/** Last October that has ended. */
-const october = (() => {
-  const now = new Date()
-  return now.getUTCMonth() >= 10 ? now.getUTCFullYear() : now.getUTCFullYear() - 1
-})()
+/** Year of the last month with this number (1 to 12) that has ended. */
+const lastYearOf = (month: number): number => {
+  const today = new Date(Date.now())
+  return today.getUTCFullYear() - (today.getUTCMonth() >= month ? 0 : 1)
+}
+
+const october = lastYearOf(10)
+const march = lastYearOf(3)
 
 /** Instant of a clock time of Berlin in October. Summer time ends after the 25th at the earliest. */
 const at = (day: number, clock: string): string => `${october}-10-${String(day).padStart(2, '0')}T${clock}:00+02:00`
@@ -53,7 +56,14 @@ describe.skipIf(!hasBrowser)('a person at the console', () => {
       charge(4, 'monday-noon', at(3, '10:00'), at(3, '12:00')),
       charge(6, 'friday-night', at(4, '23:00'), at(5, '01:00')),
       charge(8, 'saturday-evening', at(14, '21:00'), at(14, '23:00')),
+      bought(depot, 10, `${march}-03-05T10:00:00+01:00`, `${march}-03-05T12:00:00+01:00`),
+      bought(depot, 10, `${march}-03-06T23:00:00+01:00`, `${march}-03-07T01:00:00+01:00`),
     ])
+    await client.ask('POST', '/plans', {
+      ...{ name: 'Plan B', currency_code: 'EUR' },
+      tariffs: [{ direction: 'IMPORT', type: 'COMMODITY', display_name: 'Flat', schedule: priceSchedule(0.24) }],
+      charges: [{ kind: 'FIXED', name: 'Standing charge', component: 'base', price: 0.1, per: 'DAY' }],
+    })
   }, 120_000)
 
   afterAll(() => browser?.close())
@@ -92,5 +102,44 @@ describe.skipIf(!hasBrowser)('a person at the console', () => {
     expect(text).toMatch(/Energy 8 kWh 6 kWh Cost 2\.08 EUR 1\.20 EUR Mean price 0\.26\d* EUR\S* 0\.2\d* EUR/)
     expect(text).toContain('Session saturday-evening costs 0.88 EUR more than friday-night')
     expect(text).toContain('0.40 EUR because of 2 kWh more energy, and 0.48 EUR because of a mean price')
+  })
+
+  it('sees what March would have cost on another plan', { timeout: 60_000 }, async () => {
+    await using one = await person()
+    await one.find('depot')
+    await one.follow('Depot Hamburg')
+    await one.follow('Compare plans')
+    await one.tab.getByLabel('First day').fill(`${march}-03-01`)
+    await one.tab.getByLabel('Day after the last').fill(`${march}-04-01`)
+    await one.tab.getByLabel('Plan', { exact: true }).selectOption('Plan B')
+    await one.press('Compare')
+    const text = await one.read()
+    // 10 × 0.32 + 10 × 0.20 = 5.20, but 20 × 0.24 + 31 × 0.10 = 4.80 + 3.10 = 7.90
+    expect(text).toContain('With Plan B the bill is 7.90 EUR instead of 5.20 EUR: 2.70 EUR more.')
+    expect(text).toMatch(/Standing charge 0\.00 EUR 3\.10 EUR 3\.10 EUR/)
+  })
+
+  it('sees when the car charges tonight, and what it saves', { timeout: 60_000 }, async () => {
+    const day = (days: number) =>
+      new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Berlin' }).format(Date.now() + days * 86_400_000)
+    await using one = await person()
+    await one.find('depot')
+    await one.follow('Depot Hamburg')
+    await one.follow('View prices')
+    await one.follow('Plan a charge at these prices')
+    await one.tab.getByLabel(/^Device ID/).fill('reference:wallbox-7')
+    await one.tab.getByLabel('Energy in kWh').fill('22')
+    await one.tab.getByLabel('Maximum power in kW').fill('11')
+    await one.tab.getByLabel(/^From \(/).fill(`${day(0)}T18:00`)
+    await one.tab.getByLabel(/^Until \(/).fill(`${day(1)}T07:00`)
+    await one.press('Calculate schedule')
+    await one.tab.getByRole('heading', { level: 1, name: /^Schedule from/ }).waitFor()
+    // 22 × 0.20 = 4.40 in the night, and 22 × 0.32 = 7.04 at once. 2.64 of 7.04 are 37.5 %.
+    expect(await one.read()).toMatch(/Cost 4\.40 EUR.* 2\.64 EUR \(37\.5 %\)/)
+    const rows = one.tab.locator('#runs tbody tr')
+    const runs = await rows.locator('time').allInnerTexts()
+    expect(runs.length).toBeGreaterThanOrEqual(2)
+    for (const time of runs) expect(time).toMatch(/, (?:22|23|0[0-5]):\d\d$|, 06:00$/)
+    expect(await rows.first().innerText()).toMatch(/11\skW/)
   })
 })
