@@ -17,7 +17,7 @@ const contractText = ({ contract_start_date: start, contract_end_date: end, time
 
 /** Show who changed an object and when. */
 export const historySection = async ({ api }: ConsoleRequest, id: string): Promise<Content> => {
-  const entries = await api<AuditEntriesWire>('GET', `/audit-log?object_id=${id}`)
+  const entries = await api<AuditEntriesWire>('GET', `/audit-log?object_id=${id}&limit=10`)
   return html`<section aria-labelledby="history"><h2 id="history">Changes</h2>${showResult(entries, ({ data }) =>
     table(
       'Changes',
@@ -27,7 +27,7 @@ export const historySection = async ({ api }: ConsoleRequest, id: string): Promi
           instant(one.time_created),
           one.actor_address ?? html`<code>${one.actor}</code>`,
           one.action,
-          html`<details><summary>Show</summary><pre class="block" tabindex="0">${JSON.stringify(one.detail, null, 2).slice(0, 4_000)}</pre></details>`,
+          html`<details><summary>Show</summary><pre class="block" tabindex="0">${JSON.stringify(one.detail, null, 2).slice(0, 2_000)}</pre></details>`,
         ),
       ),
       'No changes are recorded.',

@@ -50,6 +50,16 @@ ${field('to', 'Until (UTC, not included)', { type: 'date', value: query.get('to'
 
 const detailOf = ({ detail }: ListedAuditEntry): string => JSON.stringify(detail)
 
+/** Longest text of details on the page. The CSV file has all details. */
+const maxShownDetail = 400
+
+const shownDetail = (entry: ListedAuditEntry): Html => {
+  const text = detailOf(entry)
+  return text.length <= maxShownDetail
+    ? html`<code>${text}</code>`
+    : html`<code>${text.slice(0, maxShownDetail)}…</code><p class="hint">Download CSV for all details.</p>`
+}
+
 const actorOf = (request: ConsoleRequest, { actor, actorAddress }: ListedAuditEntry): Html =>
   html`<a href="${withParameters(request, { actor, before: null })}">${actorAddress ?? actor}</a>`
 
@@ -77,7 +87,7 @@ const showAuditLog = async (
         key: 'detail',
         name: 'Details',
         text: detailOf,
-        show: entry => html`<details><summary>Show</summary><code>${detailOf(entry)}</code></details>`,
+        show: entry => html`<details><summary>Show</summary>${shownDetail(entry)}</details>`,
       },
     ],
     empty: html`<p>No entries match. Changes of keys, people, endpoints, tariffs and settings appear here.</p>`,

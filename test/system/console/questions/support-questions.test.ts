@@ -91,6 +91,27 @@ describe.skipIf(!hasBrowser)('a person at the console', () => {
     expect(await one.read()).toContain('The location has no tariff for bought energy')
   })
 
+  it('sees which record was corrected, when, and from what', { timeout: 60_000 }, async () => {
+    const mill = await makeHome(client, { import: 0.25 }, { reference_id: 'Mill Jena' })
+    const [start, end] = [isoAt(today - 3 * dayMs), isoAt(today - 3 * dayMs + hourMs)]
+    await client.submit([bought(mill, 7, start, end), bought(mill, 2, end, isoAt(today - 3 * dayMs + 2 * hourMs))])
+    const before = Date.now()
+    await client.submit([bought(mill, 4.5, start, end)])
+    await using one = await person()
+    await one.find('mill')
+    await one.follow('Mill Jena')
+    await one.follow('View corrections')
+    const rows = one.tab.locator('#corrections tbody tr')
+    await expect.poll(() => rows.count()).toBe(1)
+    expect(await rows.first().innerText()).toMatch(/7\s+kWh\s+4\.5\s+kWh/)
+    const corrected = Date.parse((await rows.locator('time').first().getAttribute('datetime')) ?? '')
+    expect(corrected).toBeGreaterThanOrEqual(before - 1_000)
+    expect(corrected).toBeLessThanOrEqual(Date.now() + 1_000)
+    await rows.first().getByRole('link').first().click()
+    // 4.5 × 0.25 = 1.125
+    expect(await one.read()).toContain('4.5 kWh × 0.25 EUR/kWh = 1.125 EUR')
+  })
+
   it('sees that the webhook for an event arrived', { timeout: 90_000 }, async () => {
     await using receiver = await openReceiver()
     await client.ask('POST', '/webhooks', { url: receiver.url, event_types: ['customer.*'] })
