@@ -1,6 +1,6 @@
 import { type SubmittedValues, valueChanges } from '../domain/record/correction.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
-import { type Tenant, tenantKey } from '../domain/tenant.ts'
+import { groupByTenant, tenantKey } from '../domain/tenant.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { encodeBlocksInSteps } from '../platform/clickhouse/encoding/fast-path/native-block.ts'
 import {
@@ -48,21 +48,14 @@ const objectOf = ({ deviceId, locationId }: MeterRecord): string => deviceId ?? 
 const isNew = ({ start, end }: MeterRecord, lastEnd: number): boolean =>
   start > lastEnd || (start === lastEnd && end > start)
 
-/** Return the objects of records that are not known, by account and mode. */
-const unknownObjects = (known: ReadonlyMap<string, LastEnds>, records: Records) => {
-  const byTenant = new Map<string, { readonly tenant: Tenant; readonly objects: Map<string, boolean> }>()
-  for (const entries of records.values()) {
-    for (const { record, part } of entries) {
-      const object = objectOf(record)
-      if (known.has(object)) continue
-      const key = tenantKey(part)
-      const own = byTenant.get(key) ?? { tenant: part, objects: new Map() }
-      byTenant.set(key, own)
-      own.objects.set(object, record.deviceId !== null)
-    }
-  }
-  return [...byTenant.values()]
-}
+/** Return the objects of records, by account and mode. The value of an object is true for a device. */
+const objectsOf = (entries: readonly RecordToCost[]) =>
+  groupByTenant(entries.map(({ record, part: { accountId, liveMode } }) => ({ accountId, liveMode, record }))).map(
+    ([tenant, own]) => ({
+      tenant,
+      objects: new Map(own.map(({ record }) => [objectOf(record), record.deviceId !== null] as const)),
+    }),
+  )
 
 const groupsOf = <T>(all: readonly T[]): readonly (readonly T[])[] =>
   Array.from({ length: Math.ceil(all.length / objectsOfStatement) }, (_, group) =>
@@ -73,7 +66,7 @@ const groupsOf = <T>(all: readonly T[]): readonly (readonly T[])[] =>
 const loadObjects = async (
   db: ClickHouse,
   known: Map<string, LastEnds>,
-  { tenant, objects }: ReturnType<typeof unknownObjects>[number],
+  { tenant, objects }: ReturnType<typeof objectsOf>[number],
 ): Promise<void> => {
   const found = new Map<string, number>()
   for (const isDevice of [true, false]) {
@@ -85,35 +78,59 @@ const loadObjects = async (
         found.set(object, Math.max(lastEnd, found.get(object) ?? Number.NEGATIVE_INFINITY))
       }
   }
-  for (const object of objects.keys())
-    known.set(object, Array<number>(flows).fill(found.get(object) ?? Number.NEGATIVE_INFINITY))
+  for (const object of objects.keys()) {
+    const lastEnd = found.get(object) ?? Number.NEGATIVE_INFINITY
+    // Slow work of another location can have added later ends of the same device meanwhile.
+    const ends = known.get(object) ?? Array<number>(flows).fill(lastEnd)
+    known.set(
+      object,
+      ends.map(end => Math.max(end, lastEnd)),
+    )
+  }
+}
+
+/**
+ * Add to `possible` the records of a location that may be stored already, or that were sent more than once in the step.
+ * Note the ends of the others. Records of unknown objects go to `unknown`.
+ */
+const examine = (
+  known: ReadonlyMap<string, LastEnds>,
+  entries: readonly RecordToCost[],
+  possible: RecordToCost[],
+  unknown: RecordToCost[],
+): void => {
+  for (const entry of entries) {
+    const lastEnd = known.get(objectOf(entry.record))?.[flowOf(entry.record)]
+    if (lastEnd === undefined) unknown.push(entry)
+    else if (entry.superseded !== undefined || !isNew(entry.record, lastEnd)) possible.push(entry)
+  }
+  for (const { record } of entries) {
+    const ends = known.get(objectOf(record))
+    const flow = flowOf(record)
+    if (ends !== undefined && record.end > (ends[flow] as number)) ends[flow] = record.end
+  }
 }
 
 /** Return the records that may be stored already, or that were sent more than once in the step. */
 const possibleCorrections = async (
-  known: ReadonlyMap<string, LastEnds>,
+  db: ClickHouse,
+  known: Map<string, LastEnds>,
   records: Records,
+  stored: Promise<void>,
 ): Promise<readonly RecordToCost[]> => {
   const timeSlice = startTimeSlices()
-  const found: RecordToCost[] = []
+  const possible: RecordToCost[] = []
+  const unknown: RecordToCost[] = []
   for (const entries of records.values()) {
     if (timeSlice.isOver()) await timeSlice.pause()
-    for (const entry of entries) {
-      const lastEnd = known.get(objectOf(entry.record))?.[flowOf(entry.record)] ?? Number.POSITIVE_INFINITY
-      if (entry.superseded !== undefined || !isNew(entry.record, lastEnd)) found.push(entry)
-    }
+    examine(known, entries, possible, unknown)
   }
-  return found
-}
-
-const noteEnds = (known: ReadonlyMap<string, LastEnds>, records: Records): void => {
-  for (const entries of records.values()) {
-    for (const { record } of entries) {
-      const ends = known.get(objectOf(record))
-      const flow = flowOf(record)
-      if (ends !== undefined && record.end > (ends[flow] as number)) ends[flow] = record.end
-    }
-  }
+  if (unknown.length === 0) return possible
+  await stored
+  for (const objects of objectsOf(unknown)) await loadObjects(db, known, objects)
+  // Objects that were dropped meanwhile stay unknown: their records may be stored.
+  examine(known, unknown, possible, possible)
+  return possible
 }
 
 const valuesOf = ({ record, part, sourceVersion }: RecordToCost): SubmittedValues => ({
@@ -140,21 +157,14 @@ export const correctionFinder = (db: ClickHouse): CorrectionFinder => {
   return {
     find: async (records, stored) => {
       if (known.size > maxObjects) known.clear()
-      const unknown = unknownObjects(known, records)
-      if (unknown.length > 0) await stored
-      for (const objects of unknown) await loadObjects(db, known, objects)
-      const possible = await possibleCorrections(known, records)
-      noteEnds(known, records)
+      const possible = await possibleCorrections(db, known, records, stored)
       const corrections = new Map<string, readonly MeterCorrectionRow[]>()
       if (possible.length === 0) return corrections
       await stored
       for (const own of Map.groupBy(possible, ({ part }) => tenantKey(part)).values()) {
         const { accountId, liveMode } = (own[0] as RecordToCost).part
-        const values = await submittedValues(
-          db,
-          { accountId, liveMode },
-          own.map(({ record }) => record),
-        )
+        const keys = own.map(({ record }) => record)
+        const values = await submittedValues(db, { accountId, liveMode }, keys)
         for (const entry of own) {
           const rows = rowsOf(entry, values.get(entry.record.recordId))
           if (rows.length > 0) corrections.set(entry.record.recordId, rows)
