@@ -27,10 +27,14 @@ export type QueryInterval = { readonly from: number; readonly to: number }
 
 const day = 86_400_000
 // All versions of a row are in one month, because the key has the start. So months need not be merged with each other.
-export const readSettings =
-  'SETTINGS max_execution_time=25, max_threads=2, do_not_merge_across_partitions_select_final=1'
+const settingsOf = (threads: number): string =>
+  `SETTINGS max_execution_time=25, max_threads=${threads}, do_not_merge_across_partitions_select_final=1`
+export const readSettings: string = settingsOf(2)
+const smallBlocks = 'max_block_size=2048'
 /** Settings of reads that decode rows: decoding a block of 2,048 rows takes some milliseconds. */
-export const rowSettings = `${readSettings}, max_block_size=2048`
+export const rowSettings = `${readSettings}, ${smallBlocks}`
+/** Settings of reads in the background: one thread takes less CPU time than two, because it merges fewer blocks. */
+export const backgroundRowSettings = `${settingsOf(1)}, ${smallBlocks}`
 export const allColumns = meterCostColumns.map(name => `\`${name}\``).join(', ')
 
 export const tenantIs = ({ accountId, liveMode }: Tenant): string =>

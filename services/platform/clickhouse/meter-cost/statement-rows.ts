@@ -19,6 +19,7 @@ import { idLiteral, instantLiteral } from '../encoding/literals.ts'
 import { addingSettings, isCounted, selectAddedUp } from './earlier-rows.ts'
 import type { FlowDirections } from './location-flows.ts'
 import {
+  backgroundRowSettings,
   filterIs,
   isAmong,
   meterCost,
@@ -280,7 +281,7 @@ export const pageBlocks = (
   const filter = { locationIds }
   return db.stream(
     `SELECT location_id, ${columnNames} ${meterCost(tenant, `${filterIs(filter)} AND ${sharesTime(tenant, filter, interval)}`)}
-    ORDER BY location_id, start_time, end_time, record_id ${rowSettings}`,
+    ORDER BY location_id, start_time, end_time, record_id ${backgroundRowSettings}`,
     tenant,
   )
 }
@@ -310,7 +311,7 @@ export const readPageFacts = async (
     UNION ALL
     SELECT ${location}, 'ROWS', '', toUInt8(0), toInt64(sum(${piecesOfRow})), toInt64(0)
     ${meterCostVersions(tenant, `${isListed} AND ${startsIn}`)} GROUP BY location_id
-    SETTINGS max_execution_time=25, max_threads=2`,
+    SETTINGS max_execution_time=25, max_threads=1`,
     tenant,
   )
   const facts = new Map(

@@ -74,7 +74,11 @@ export const decimal128 = (type: string): NativeType<bigint> =>
       to.view.setBigInt64(at, value, true)
       to.view.setBigInt64(at + 8, value >> 64n, true)
     },
-    (from, at) => (from.view.getBigInt64(at + 8, true) << 64n) | from.view.getBigUint64(at, true),
+    (from, at) => {
+      const high = from.view.getBigInt64(at + 8, true)
+      const low = from.view.getBigUint64(at, true)
+      return high === 0n ? low : (high << 64n) | low
+    },
   )
 
 /** A whole number from 0 to 2^53 as 64 bits. */
@@ -117,7 +121,30 @@ export const id = (prefix: string): NativeType<string> => {
     (to, at, value) => putDigits(to.bytes, at, value, prefix.length),
     (from, at) => prefix + digitsAt(from.bytes, at),
   )
-  return { ...each, write: (to, values) => writeIds(to, values, prefix.length) }
+  return {
+    ...each,
+    write: (to, values) => writeIds(to, values, prefix.length),
+    read: (from, count) => readIds(from, count, prefix),
+  }
+}
+
+/** Read ids. An id that equals the previous one is the same text, because neighbouring rows often share an id. */
+const readIds = (from: BlockReader, count: number, prefix: string): string[] => {
+  const { bytes, view, at: start } = from
+  from.at += 12 * count
+  if (from.at > bytes.length) throw new RangeError('The block ends within a column.')
+  const values: string[] = []
+  let last = ''
+  for (let at = start; at < from.at; at += 12) {
+    const isLast =
+      at > start &&
+      view.getUint32(at) === view.getUint32(at - 12) &&
+      view.getUint32(at + 4) === view.getUint32(at - 8) &&
+      view.getUint32(at + 8) === view.getUint32(at - 4)
+    if (!isLast) last = prefix + digitsAt(bytes, at)
+    values.push(last)
+  }
+  return values
 }
 
 /** Write ids. An id that equals the previous one is copied, because neighbouring rows often share an id. */
@@ -210,6 +237,8 @@ export const writeEnds = (to: BlockWriter, lengths: readonly number[]): void => 
   )
 }
 
+const noItems: readonly never[] = []
+
 export const array = <T>(nativeType: NativeType<T>): NativeType<readonly T[]> => ({
   type: `Array(${nativeType.type})`,
   write: (to, values) => {
@@ -224,6 +253,9 @@ export const array = <T>(nativeType: NativeType<T>): NativeType<readonly T[]> =>
   read: (from, count) => {
     const stops = ends.read(from, count)
     const all = nativeType.read(from, stops.at(-1) ?? 0)
-    return stops.map((stop, i) => all.slice(stops[i - 1] ?? 0, stop))
+    return stops.map((stop, i) => {
+      const start = stops[i - 1] ?? 0
+      return start === stop ? noItems : all.slice(start, stop)
+    })
   },
 })
