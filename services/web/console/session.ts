@@ -104,15 +104,15 @@ export const signIn = async (
 
 /**
  * Return the session of a token; null if it has expired, the key is revoked, the user was changed or removed, or the
- * account is disabled.
+ * account is disabled. If visitors may not sign in with keys, sessions of keys have ended too.
  */
 export const sessionOf = async (
-  { database, secret }: SessionDependencies,
+  { database, secret, allowsKeys }: SessionDependencies & { readonly allowsKeys: boolean },
   token: string,
   at: number,
 ): Promise<ConsoleSession | null> => {
   const session = await findConsoleSession(database.operator, sessionHash(secret, token), at)
-  if (session === null) return null
+  if (session === null || (session.userAddress === null && !allowsKeys)) return null
   const { accountId, liveMode, keyId, userAddress, isUserLive } = session
   const state = await readKeyState(database.operator, session)
   if (state === null || state.isDisabled) return null

@@ -155,6 +155,43 @@ describe('the pages of people', () => {
     expect(csv.text.trim().split('\n')).toHaveLength(5)
   })
 
+  it('refuse the forms that a role forbids, also if a person sends them without a page', async () => {
+    const live = await system.login('live')
+    const victim = await invite(live, 'read')
+    const endpoint = (await live.ask('POST', '/webhooks', { url: 'https://example.com/' })) as Invited
+    const forbidden: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+      ['/console/people', { address: 'friend@example.com', role: 'owner' }],
+      [`/console/people/${victim.id}/role`, { role: 'owner' }],
+      [`/console/people/${victim.id}/link`, {}],
+      [`/console/people/${victim.id}/remove`, { confirm: victim.address }],
+      ['/console/keys', { scope: 'all', description: 'stolen' }],
+      ['/console/webhooks', { url: 'https://example.com/stolen', event_types: '*' }],
+      [`/console/webhooks/${endpoint.id}/delete`, { confirm: 'example.com' }],
+      [`/console/webhooks/${endpoint.id}/rotate`, {}],
+      [`/console/webhooks/${endpoint.id}/disable`, {}],
+    ]
+    const state = async () => [await live.ask('GET', '/users'), await live.ask('GET', '/webhooks')]
+    const before = await state()
+    for (const role of ['read', 'support']) {
+      const { user, visitor } = await accepted(role)
+      const { text } = await visitor.get('/console/me')
+      const csrf = /name="csrf" value="(\w+)"/.exec(text)?.[1] ?? ''
+      for (const [path, fields] of [...forbidden, [`/console/people/${user.id}/role`, { role: 'owner' }] as const]) {
+        const { status, text: answer } = await visitor.send('/console/me', path, {
+          ...fields,
+          csrf,
+          form: crypto.randomUUID(),
+        })
+        // The answer is a page without the effect. A redirect would be a success, and 404 a path that does not exist.
+        expect([role, path, status], answer).not.toEqual([role, path, 303])
+        expect([role, path, status], answer).not.toEqual([role, path, 404])
+        expect(answer).not.toMatch(/sk_(?:live|test)_|whsec_|token=[0-9a-f]{32}/)
+      }
+      await live.ask('DELETE', `/users/${user.id}`)
+    }
+    expect(await state()).toEqual(before)
+  })
+
   it('show no button to a person whom the API would refuse', async () => {
     const live = await system.login('live')
     const location = (await live.ask('POST', '/locations', {
