@@ -79,6 +79,24 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     return { ...visit, logIn }
   }
 
+  it('thanks a person who reports a wrong tariff, in a live region that was there before', async () => {
+    const { tab, faults } = await open('current', { postal_address: londonAddress, route_options: {} })
+    await chooseProvider(tab, 'Ecotricity')
+    await chooseStructure(tab, 'Fixed price')
+    await tab.getByLabel('Price', { exact: true }).fill('24.55')
+    const region = await tab.locator('[role=status]').elementHandle()
+    await clickContinue(tab)
+    const report = tab.getByRole('button', { name: 'This is not my tariff' })
+    await report.click()
+    const thanks = tab.locator('[role=status]', { hasText: 'Thank you for telling us. We will check this tariff.' })
+    await thanks.waitFor()
+    // Screen readers say a change of a region that they know, so the element must be the same.
+    expect(await thanks.evaluate((shown, known) => shown === known, region)).toBe(true)
+    expect(await report.count()).toBe(0)
+    await saveScreenshots(tab, 'thanks')
+    expect(faults).toEqual([])
+  })
+
   it.each(apiVersions)('goes to a login at the provider and back, in the %s API version', async apiVersion => {
     provider().reply = { status: 422, body: { message: 'Wrong password' } }
     const { tab, faults, logIn } = await toLogin(apiVersion)
