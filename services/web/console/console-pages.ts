@@ -27,8 +27,11 @@ import { isSecure, readOwnForm, type SentForms, sentForms } from './forms.ts'
 import { keyRoutes } from './keys.ts'
 import type { ApiCall } from './kit/api-requests.ts'
 import { objectRoutes } from './objects/object-pages.ts'
-import { calendarKind, chargeKind, planKind } from './objects/pricing-kinds.ts'
+import { planKind } from './objects/plan-kind.ts'
+import { planRoutes } from './objects/plan-pages.ts'
+import { calendarKind, chargeKind } from './objects/pricing-kinds.ts'
 import { customerKind, deviceKind, locationKind } from './objects/registry-kinds.ts'
+import { tariffEditorRoutes } from './objects/tariff-editor.ts'
 import { tariffKind } from './objects/tariff-kind.ts'
 import { overviewRoutes } from './overview/overview.ts'
 import { answerResult, fileAnswer, pageAnswer, redirect, signOutPath } from './page-frame.ts'
@@ -206,7 +209,9 @@ export const createConsole = (dependencies: ConsoleDependencies): Hono => {
     ...objectRoutes(locationKind),
     ...objectRoutes(deviceKind),
     ...objectRoutes(customerKind),
+    ...tariffEditorRoutes,
     ...objectRoutes(tariffKind),
+    ...planRoutes,
     ...objectRoutes(planKind),
     ...objectRoutes(chargeKind),
     ...objectRoutes(calendarKind),

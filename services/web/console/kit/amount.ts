@@ -90,5 +90,9 @@ export const unitPrice = (price: Amount, currency: string): Html => {
 /** Show a whole number with separators. */
 export const wholeNumber = (count: Amount): string => roundTo(exactText(count), 0)
 
+/** Write a count with its noun: "1 record", "2 records". */
+export const counted = (count: Amount, noun: string): string =>
+  `${wholeNumber(count)} ${noun}${exactText(count) === '1' ? '' : 's'}`
+
 /** Show a fraction as percent. */
 export const percent = (fraction: Amount): string => `${roundTo(String(Number(exactText(fraction)) * 100), 1, 0)} %`

@@ -1,6 +1,7 @@
 import { civilDate, dayNumber, parseDate, writeDate } from '../../../domain/civil-date.ts'
-import { localDayNumber, startOfDayNumber, type TimeZone } from '../../../domain/civil-time.ts'
-import { writeInstant } from '../../../domain/instant.ts'
+import { instantsAt, localDayNumber, localFields, startOfDayNumber, type TimeZone } from '../../../domain/civil-time.ts'
+import { formatTimeOfDay, parseTimeOfDay, writeInstant } from '../../../domain/instant.ts'
+import { dayMs } from '../../../domain/interval.ts'
 import { timeZone } from '../../../platform/time-zone.ts'
 import { asMarkup, type Html, html } from '../../ui-kit/html.ts'
 import type { ConsoleRequest } from '../console-request.ts'
@@ -77,3 +78,16 @@ export const rangeLinks = (request: ConsoleRequest, { zone, start, end }: DayRan
 export const rangeFields = ({ start, end }: DayRange): Html =>
   html`${field('from', 'From', { type: 'date', value: writeDate(start) })}
 ${field('to', 'To', { type: 'date', value: writeDate(end - 1) })}`
+
+/** Write an instant as an input of date and time has it. */
+export const localText = (zone: TimeZone, at: number): string =>
+  `${writeDate(dayOf(zone, at))}T${formatTimeOfDay(localFields(zone, at).secondOfDay).slice(0, 5)}`
+
+/** Read an input of date and time in a zone; null if the text is invalid. */
+export const readLocal = (zone: TimeZone, text: string): string | null => {
+  const [date = '', time = ''] = text.split('T')
+  const [day, second] = [parseDate(date), parseTimeOfDay(time.length === 5 ? `${time}:00` : time)]
+  if (day === undefined || second === undefined) return null
+  const [at] = instantsAt(zone, day * dayMs + second * 1_000)
+  return at === undefined ? null : writeInstant(at)
+}

@@ -71,7 +71,12 @@ export const readBody = (
   return { ok: true, body }
 }
 
-const area = ({ name, label, hint }: FormMember, value: string, fault: Fault | null): Html => {
+/** Create an input of several lines. */
+export const area = (
+  { name, label, hint }: Pick<FormMember, 'name' | 'label' | 'hint'>,
+  value: string,
+  fault: Fault | null,
+): Html => {
   const isWrong = fault !== null && fault.field === name
   const about = [...(hint === undefined ? [] : [`${name}-hint`]), ...(isWrong ? [`${name}-fault`] : [])].join(' ')
   return html`<div class="field"><label for="${name}">${label}</label>

@@ -50,7 +50,12 @@ export type ObjectKind<Wire extends { readonly id: string }> = {
   readonly sections?: (request: ConsoleRequest, object: Wire) => Promise<Sections>
   /** Request that creates the first object, for empty lists. */
   readonly example: ApiCall
+  /** Members of the form that creates an object. Empty: another page creates it. */
   readonly members: readonly FormMember[]
+  /** Members of the form for changes. Default: the members that are not fixed. */
+  readonly changeMembers?: readonly FormMember[]
+  /** Reason why an object cannot be changed; null if it can. */
+  readonly lockedBy?: (object: Wire) => Content
   /** Members of an object that the form for changes contains. Absent: the object cannot be changed. */
   readonly editable?: (object: Wire) => Readonly<Record<string, unknown>>
   readonly deletions: readonly Deletion<Wire>[]

@@ -9,8 +9,8 @@ import {
   type PageResult,
   postRoute,
 } from '../console-request.ts'
-import { wholeNumber } from '../kit/amount.ts'
 import { curlBlock } from '../kit/api-requests.ts'
+import { checkedChange, dryRunText } from '../kit/checked-change.ts'
 import { confirmationFault, confirmPage } from '../kit/confirm.ts'
 import { dataTable } from '../kit/data-table.ts'
 import { form, type PageView } from '../page-frame.ts'
@@ -72,11 +72,15 @@ const actionsOf = <Wire extends AnyObject>(kind: ObjectKind<Wire>, request: Cons
   const path = consolePath(kind, object.id)
   const buttons = (links: readonly (readonly [label: string, href: string])[] = []) =>
     links.map(([label, href]) => html`<a class="button" href="${href}">${label}</a>`)
+  const lock = kind.lockedBy?.(object) ?? null
   const changes = mayChange(request)
     ? [
         ...buttons(kind.formsOf?.(object)),
-        kind.editable === undefined ? null : html`<a class="button" href="${path}/edit">Edit</a>`,
-        ...kind.deletions.map(({ name, label }) => html`<a class="button danger" href="${path}/${name}">${label}</a>`),
+        ...(lock === null ? [] : [html`<p class="hint">${lock}</p>`]),
+        lock !== null || kind.editable === undefined ? null : html`<a class="button" href="${path}/edit">Edit</a>`,
+        ...(lock === null ? kind.deletions : []).map(
+          ({ name, label }) => html`<a class="button danger" href="${path}/${name}">${label}</a>`,
+        ),
       ]
     : []
   return html`<div class="actions">${buttons(kind.linksOf?.(object))}${changes}</div>`
@@ -141,7 +145,10 @@ const createObject = async <Wire extends AnyObject>(
     back: consolePath(kind),
     button: `Create ${kind.name}`,
   }
-  const exampleBody = { ...kind.example.body, ...Object.fromEntries(query) }
+  const others = kind.members.filter(({ type }) => type !== 'whole').map(({ name }) => name)
+  const exampleBody = Object.fromEntries(
+    Object.entries({ ...kind.example.body, ...Object.fromEntries(query) }).filter(([name]) => !others.includes(name)),
+  )
   const first = (member: FormMember): string =>
     member.type === 'whole' ? formText(exampleBody, member) : (query.get(member.name) ?? '')
   if (!sent.has('csrf')) return formPage(request, page, kind.members, { textOf: first, fault: null })
@@ -150,31 +157,6 @@ const createObject = async <Wire extends AnyObject>(
   if (!read.ok) return again(read.fault)
   const created = await api<Wire>('POST', kind.path, read.body)
   return created.ok ? { to: `${consolePath(kind, created.value.id)}?done=created` } : again(created.fault)
-}
-
-const dryRunText = ({ locations, stored_rows: rows, errors }: DryRun): Content =>
-  html`<p>${wholeNumber(rows)} stored records of ${wholeNumber(locations)} locations are priced again.</p>
-${errors.length === 0 ? null : html`<ul>${errors.map(({ message }) => html`<li>${message}</li>`)}</ul>`}`
-
-/** Show what a change would do, and ask for confirmation. */
-const previewChange = async <Wire extends AnyObject>(
-  kind: ObjectKind<Wire>,
-  request: ConsoleRequest,
-  object: Wire,
-  body: object,
-): Promise<PageView> => {
-  const path = consolePath(kind, object.id)
-  const effect = await request.api<DryRun>('PATCH', `${kind.path}/${object.id}?dry_run=true`, body)
-  if (!effect.ok) return problem(`Change ${kind.name}`, effect.status, effect.fault)
-  return confirmPage(request, {
-    title: `Change ${kind.nameOf(object)}`,
-    effects: html`${dryRunText(effect.value)}<p>The request of this change:</p>${curlBlock({ method: 'PATCH', path: `${kind.path}/${object.id}`, body })}`,
-    action: `${path}/edit`,
-    button: 'Save changes',
-    back: path,
-    typed: null,
-    hidden: { checked: 'true', ...Object.fromEntries(kind.members.map(one => [one.name, sentValue(request)(one)])) },
-  })
 }
 
 const changeObject = async <Wire extends AnyObject>(
@@ -186,7 +168,7 @@ const changeObject = async <Wire extends AnyObject>(
   if (!found.ok) return problem(`Change ${kind.name}`, found.status, found.fault)
   const path = consolePath(kind, found.value.id)
   const before = kind.editable?.(found.value) ?? {}
-  const members = kind.members.filter(({ isFixed }) => isFixed !== true)
+  const members = kind.changeMembers ?? kind.members.filter(({ isFixed }) => isFixed !== true)
   const page = {
     ...{ title: `Edit ${kind.nameOf(found.value)}`, action: `${path}/edit`, back: path },
     button: kind.hasDryRun === true ? 'Check changes' : 'Save changes',
@@ -196,8 +178,13 @@ const changeObject = async <Wire extends AnyObject>(
   const again = (fault: Fault) => formPage(request, page, members, { textOf: sentValue(request), fault })
   const read = readBody(sent, members, before)
   if (!read.ok) return again(read.fault)
-  if (kind.hasDryRun === true && !sent.has('checked')) return previewChange(kind, request, found.value, read.body)
-  const changed = await api<Wire>('PATCH', `${kind.path}/${found.value.id}`, read.body)
+  const call = { method: 'PATCH', path: `${kind.path}/${found.value.id}`, body: read.body } as const
+  const change = { ...call, ...page, title: `Change ${kind.nameOf(found.value)}`, button: 'Save changes', typed: null }
+  const changed =
+    kind.hasDryRun === true
+      ? await checkedChange<Wire>(request, { ...change, fields: members.map(({ name }) => name) })
+      : await api<Wire>('PATCH', change.path, read.body)
+  if ('body' in changed) return changed
   return changed.ok ? { to: `${path}?done=saved` } : again(changed.fault)
 }
 
@@ -239,7 +226,7 @@ export const objectRoutes = <Wire extends AnyObject>(kind: ObjectKind<Wire>): re
   ]
   return [
     getRoute(path, request => showList(kind, request)),
-    ...both('/new', request => createObject(kind, request)),
+    ...(kind.members.length === 0 ? [] : both('/new', request => createObject(kind, request))),
     getRoute(`${path}/:id`, request => showObject(kind, request)),
     ...(kind.editable === undefined ? [] : both('/:id/edit', request => changeObject(kind, request))),
     ...kind.deletions.flatMap(deletion =>

@@ -1,16 +1,12 @@
 import type { CalendarWire } from '../../../contract/calendars/calendar.ts'
 import type { JsonNumber } from '../../../contract/json/exact-number.ts'
-import type { PlanWire } from '../../../contract/plans/plan.ts'
-import type { AssignmentWire } from '../../../contract/plans/plan-assignment.ts'
 import { html } from '../../ui-kit/html.ts'
-import type { ListOf } from '../api.ts'
-import type { ConsoleRequest } from '../console-request.ts'
-import { exactText, wholeNumber } from '../kit/amount.ts'
-import { instant, row, showResult, table } from '../page-parts.ts'
-import type { FormMember, ObjectKind, Sections } from './object-kind.ts'
+import { exactText } from '../kit/amount.ts'
+import { row, table } from '../page-parts.ts'
+import { chargeTerms } from './charge-terms.ts'
+import type { FormMember, ObjectKind } from './object-kind.ts'
 import { createdColumn, deletionOf, nameColumn } from './registry-kinds.ts'
 import { historySection } from './tariff-kind.ts'
-import { schedulePicture } from './tariff-picture.ts'
 
 /** Members of a charge that the pages use. Its terms depend on its kind. */
 type ChargeWire = {
@@ -29,10 +25,6 @@ type ChargeWire = {
 const wholeBody = (label: string): readonly FormMember[] => [
   { name: 'body', label, type: 'whole', hint: 'JSON object.' },
 ]
-
-const json = (value: object): Sections => ({
-  content: html`<section aria-labelledby="terms"><h2 id="terms">Terms</h2><pre class="block" tabindex="0">${JSON.stringify(value, null, 2)}</pre></section>`,
-})
 
 export const chargeKind: ObjectKind<ChargeWire> = {
   path: '/charges',
@@ -64,7 +56,7 @@ export const chargeKind: ObjectKind<ChargeWire> = {
     ['Price', one.price === null || one.price === undefined ? '–' : exactText(one.price)],
   ],
   sections: async (request, one) => ({
-    content: html`${json(one).content}${await historySection(request, one.id)}`,
+    content: html`<section aria-labelledby="terms"><h2 id="terms">Terms</h2>${chargeTerms(one)}</section>${await historySection(request, one.id)}`,
   }),
   example: {
     method: 'POST',
@@ -80,98 +72,24 @@ export const chargeKind: ObjectKind<ChargeWire> = {
     },
   },
   members: wholeBody('Charge'),
-  editable: one => ({ name: one.name, end_date: one.end_date }),
-  deletions: [deletionOf('The charge appears on no further statement. Final statements stay unchanged.')],
-}
-
-const assignmentsOf = async (request: ConsoleRequest, plan: PlanWire): Promise<Sections> => {
-  const list = await request.api<ListOf<AssignmentWire>>('GET', `/plans/${plan.id}/assignments?limit=50`)
-  const last = plan.versions.at(-1)
-  return {
-    content: html`<section aria-labelledby="versions"><h2 id="versions">Prices of version ${last?.version}</h2>
-${(last?.tariffs ?? []).map(
-  tariff =>
-    html`<h3>${tariff.display_name ?? tariff.type}</h3>${schedulePicture(tariff.schedule, tariff.market_rates, plan.currency_code)}`,
-)}
-${last === undefined || last.charges.length === 0 ? null : html`<h3>Charges</h3><pre class="block" tabindex="0">${JSON.stringify(last.charges, null, 2)}</pre>`}</section>
-<section aria-labelledby="sites"><h2 id="sites">Locations</h2>${showResult(list, ({ data }) =>
-      table(
-        'Locations',
-        ['Location', 'From', 'To', 'Status'],
-        data.map(one =>
-          row(
-            html`<a href="/console/locations/${one.location_id}"><code>${one.location_id}</code></a>`,
-            one.start_date,
-            one.end_date ?? 'open',
-            one.status.toLowerCase(),
-          ),
-        ),
-        'No locations yet. Assign the plan with POST /plans/{id}/assignments.',
-      ),
-    )}</section>
-${await historySection(request, plan.id)}`,
-  }
-}
-
-export const planKind: ObjectKind<PlanWire> = {
-  path: '/plans',
-  name: 'plan',
-  title: 'Plans',
-  lead: 'Tariffs and charges that are defined once for many locations.',
-  columns: [
-    nameColumn('/plans', 'Plan', one => one.name),
-    { key: 'currency_code', name: 'Currency', text: one => one.currency_code },
-    { key: 'versions', name: 'Versions', isNumber: true, text: one => String(one.versions.length) },
-    {
-      key: 'sites',
-      name: 'Locations',
-      isNumber: true,
-      text: one => String(one.sites),
-      show: one => wholeNumber(one.sites),
-    },
-    createdColumn,
+  changeMembers: [
+    { name: 'name', label: 'Name', isRequired: true },
+    { name: 'component', label: 'Component', hint: 'Name of its part of a statement' },
+    { name: 'start_date', label: 'First day', hint: 'Such as 2026-01-01. Leave empty for an open start.' },
+    { name: 'end_date', label: 'Day after the last', hint: 'Such as 2027-01-01. Leave empty for an open end.' },
   ],
-  filters: [],
-  nameOf: one => one.name,
-  factsOf: one => [
-    ['Currency', one.currency_code],
-    ['Locations', wholeNumber(one.sites)],
-    ['Applied', wholeNumber(one.applied)],
-    ['Failed', wholeNumber(one.failed.length)],
-    ['Created', instant(one.time_created)],
+  editable: one => ({
+    ...{ name: one.name, component: one.component, start_date: one.start_date, end_date: one.end_date },
+  }),
+  lockedBy: one =>
+    one.plan_id === null
+      ? null
+      : html`The <a href="/console/plans/${one.plan_id}">plan</a> keeps this charge. Change the plan instead.`,
+  deletions: [
+    deletionOf(
+      'The charge is removed from its start, as if it had never existed. Final statements stay, and the next statement adjusts them. To keep the past, set the day after its last day instead.',
+    ),
   ],
-  sections: assignmentsOf,
-  example: {
-    method: 'POST',
-    path: '/plans',
-    body: {
-      name: 'Night saver',
-      currency_code: 'EUR',
-      tariffs: [
-        {
-          direction: 'IMPORT',
-          type: 'COMMODITY',
-          display_name: 'Night saver',
-          schedule: [
-            {
-              days_and_hours: [
-                {
-                  hours: [
-                    { valid_from: '06:00:00', valid_to: '22:00:00', rate: [{ fixed: 0.33 }] },
-                    { valid_from: '22:00:00', valid_to: '06:00:00', rate: [{ fixed: 0.21 }] },
-                  ],
-                },
-              ],
-            },
-          ],
-        },
-      ],
-    },
-  },
-  members: wholeBody('Plan'),
-  editable: one => ({ name: one.name }),
-  deletions: [deletionOf('The tariffs and charges of the plan end at its locations.')],
-  hasDryRun: true,
 }
 
 type NamedDay = { readonly date: string; readonly name: string }
@@ -218,6 +136,7 @@ export const calendarKind: ObjectKind<CalendarWire & { readonly dates?: readonly
   },
   example: { method: 'POST', path: '/calendars', body: { name: 'Berlin', country_code: 'DE', state: 'BE' } },
   members: wholeBody('Calendar'),
+  lockedBy: one => (one.account_id === null ? 'This calendar is shared by all accounts and cannot be changed.' : null),
   editable: ({ name, country_code, state, add, remove, day_types }) => ({
     name,
     country_code,

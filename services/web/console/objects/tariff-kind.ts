@@ -4,7 +4,7 @@ import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
 import { type Content, html } from '../../ui-kit/html.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 import type { CostWire } from '../costs/cost-pages.ts'
-import { energy, exactText, sumTexts, wholeNumber } from '../kit/amount.ts'
+import { counted, energy, exactText, sumTexts } from '../kit/amount.ts'
 import { instant, row, showResult, table } from '../page-parts.ts'
 import type { Deletion, ObjectKind, Sections } from './object-kind.ts'
 import { createdColumn, nameColumn } from './registry-kinds.ts'
@@ -61,21 +61,26 @@ ${schedulePicture(schedule, tariff.market_rates, currency)}`,
   }
 }
 
-/** Count the stored records of the location from an instant on. */
-const affectedRecords = async ({ api, at }: ConsoleRequest, tariff: TariffWire, from: string): Promise<Content> => {
-  const costs = await api<CostWire>(
-    'POST',
-    `/costs/interval/${tariff.location_id}?tariff_direction=${tariff.direction}`,
-    { start_time: from, end_time: new Date(at).toISOString() },
-  )
+const tenYearsMs = 3_650 * 86_400_000
+
+/** Count the stored records that a change of a tariff prices again, from an instant on; null is the start. */
+export const affectedRecords = async (
+  { api, at }: ConsoleRequest,
+  { location_id: locationId, direction }: Pick<TariffWire, 'location_id' | 'direction'>,
+  from: string | null,
+): Promise<Content> => {
+  const start = from ?? new Date(at - tenYearsMs + 86_400_000).toISOString()
+  if (Date.parse(start) >= at) return html`<p>No stored records are in this time. Stored costs stay.</p>`
+  const costs = await api<CostWire>('POST', `/costs/interval/${locationId}?tariff_direction=${direction}`, {
+    ...{ start_time: start, end_time: new Date(at).toISOString() },
+  })
   if (!costs.ok) return null
   const records = sumTexts(costs.value.data.map(one => exactText(one.records)))
-  const wattHours = sumTexts(costs.value.data.map(one => exactText(one.energy.value)))
-  return html`<p>${wholeNumber(records)} stored records with ${energy(wattHours)} of this location are priced again. Without another tariff
-they have no price.</p>`
+  const wattHours = sumTexts(
+    costs.value.data.flatMap(one => [one.energy.value, one.unpriced_energy?.value ?? 0].map(exactText)),
+  )
+  return html`<p>Priced again: ${counted(records, 'stored record')} of this location with ${energy(wattHours)}.</p>`
 }
-
-const tenYearsMs = 3_650 * 86_400_000
 
 const deletions: readonly Deletion<TariffWire>[] = [
   {
@@ -90,8 +95,8 @@ const deletions: readonly Deletion<TariffWire>[] = [
     label: 'Void',
     query: '?void=true',
     effects: async (request, tariff) => {
-      const from = tariff.contract_start_date ?? new Date(request.at - tenYearsMs + 86_400_000).toISOString()
-      return html`<p>The tariff is removed from its start, as if it had never existed.</p>${await affectedRecords(request, tariff, from)}`
+      const affected = await affectedRecords(request, tariff, tariff.contract_start_date)
+      return html`<p>The tariff is removed from its start, as if it had never existed. Without another tariff the records have no price.</p>${affected}`
     },
   },
 ]
@@ -161,14 +166,24 @@ export const tariffKind: ObjectKind<TariffWire> = {
       ],
     },
   },
-  members: [
+  members: [],
+  changeMembers: [
+    { name: 'display_name', label: 'Name' },
     {
-      name: 'body',
-      label: 'Tariff',
-      type: 'whole',
-      hint: 'JSON object. Prices are per kWh in the currency of the location.',
+      name: 'contract_end_date',
+      label: 'Contract end',
+      hint: 'Such as 2027-01-01T00:00:00+01:00. Leave empty for an open end.',
     },
   ],
-  editable: ({ display_name, contract_end_date, schedule }) => ({ display_name, contract_end_date, schedule }),
+  editable: ({ display_name, contract_end_date }) => ({ display_name, contract_end_date }),
+  lockedBy: one => {
+    if (one.plan_id !== null)
+      return html`The <a href="/console/plans/${one.plan_id}">plan</a> keeps this tariff. Change the plan instead.`
+    return null
+  },
+  formsOf: one => [
+    ...(one.plan_id === null ? [['Change prices', `/console/tariffs/${one.id}/prices`] as const] : []),
+    ['Copy to locations', `/console/tariffs/new?copy=${one.id}`],
+  ],
   deletions,
 }

@@ -8,9 +8,11 @@ import { asMarkup, type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
 import { exactText, percent, unitPrice } from '../kit/amount.ts'
+import { curlBlock } from '../kit/api-requests.ts'
 import { type Column, dataTable, type TableView, withParameters } from '../kit/data-table.ts'
 import { type DayRange, dayOf, instantsOf, rangeParameters, zoneOf } from '../kit/dates.ts'
 import { stepChart } from '../kit/step-chart.ts'
+import { tariffKind } from '../objects/tariff-kind.ts'
 import type { PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field, instant } from '../page-parts.ts'
 
@@ -242,9 +244,19 @@ const lead = html`<p class="lead">Energy prices of a location, with the forecast
 const problem = (request: ConsoleRequest, location: string, status: number, fault: Fault): PageView => ({
   title: 'Prices',
   status,
-  body: html`<h1>Prices</h1>${filterForm(request, location, null, null)}${errorNotice(fault)}
-<p>Without a tariff a location has no prices. <a href="/console/tariffs?location_id=${location}">Check its tariffs</a>.</p>`,
+  body: html`<h1>Prices</h1>${filterForm(request, location, null, null)}${errorNotice(fault)}`,
 })
+
+/** Page of a location without a tariff: it says how to begin. */
+const withoutTariff = (request: ConsoleRequest, id: string): PageView => {
+  const { method, path, body } = tariffKind.example
+  return {
+    title: 'Prices',
+    body: html`<h1>Prices</h1>${filterForm(request, id, null, null)}
+<div class="empty"><p>The location has no tariff in this direction. <a href="/console/tariffs?location_id=${id}">Check its tariffs</a>, or create one with
+this request:</p>${curlBlock({ method, path, body: { ...body, location_id: id } })}</div>`,
+  }
+}
 
 const priceFacts = (prices: readonly IntervalPrice[], at: number, zone: string, currency: string): Html => {
   const now = prices.find(one => one.start <= at && at < one.end)
@@ -293,6 +305,7 @@ const showPrices = async (request: ConsoleRequest): Promise<PageView> => {
   const isLate = !first.ok && first.fault.code === 'no_price_data'
   const begin = isLate ? await priceStart(hasPrice, { start: interval.start, end }) : interval.start
   const found = isLate ? await read(begin) : first
+  if (!found.ok && found.fault.code === 'no_tariff_connected') return withoutTariff(request, id)
   if (!found.ok) return problem(request, requested, found.status, found.fault)
   const prices = intervalPrices(found.value)
   const table = priceTable(request, prices, range, currency)

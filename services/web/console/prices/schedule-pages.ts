@@ -2,9 +2,8 @@ import type { EventWire } from '../../../contract/events/event.ts'
 import type { JsonNumber } from '../../../contract/json/exact-number.ts'
 import type { DeviceWire } from '../../../contract/registry/device.ts'
 import type { LocationWire } from '../../../contract/registry/location.ts'
-import { parseDate, writeDate } from '../../../domain/civil-date.ts'
-import { instantsAt, localFields } from '../../../domain/civil-time.ts'
-import { formatTimeOfDay, parseTimeOfDay, writeInstant } from '../../../domain/instant.ts'
+import { writeDate } from '../../../domain/civil-date.ts'
+import { writeInstant } from '../../../domain/instant.ts'
 import { dayMs, hourMs } from '../../../domain/interval.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
 import type { Fault, ListOf } from '../api.ts'
@@ -18,7 +17,7 @@ import {
 } from '../console-request.ts'
 import { exactText, money, percent, power } from '../kit/amount.ts'
 import { type Column, dataTable } from '../kit/data-table.ts'
-import { dayOf, zoneOf } from '../kit/dates.ts'
+import { dayOf, localText, readLocal, zoneOf } from '../kit/dates.ts'
 import type { ChartBand } from '../kit/step-chart.ts'
 import { form, type PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, instant, row, showResult, table } from '../page-parts.ts'
@@ -169,26 +168,12 @@ ${runs.length > maxShownRuns ? html`<p class="hint">The first ${maxShownRuns} of
   }
 }
 
-/** Text of an instant for an input of date and time. */
-const localText = (zoneName: string, at: number): string => {
-  const zone = zoneOf(zoneName)
-  return `${writeDate(dayOf(zone, at))}T${formatTimeOfDay(localFields(zone, at).secondOfDay).slice(0, 5)}`
-}
-
-/** Read date and time of an input in a zone; null if the text is invalid. */
-const readLocal = (zoneName: string, text: string): string | null => {
-  const [date = '', time = ''] = text.split('T')
-  const [day, second] = [parseDate(date), parseTimeOfDay(time.length === 5 ? `${time}:00` : time)]
-  if (day === undefined || second === undefined) return null
-  const [at] = instantsAt(zoneOf(zoneName), day * dayMs + second * 1_000)
-  return at === undefined ? null : writeInstant(at)
-}
-
 /** Default window: from the next hour to the next 07:00. */
 const defaultWindow = (zoneName: string, at: number): { readonly from: string; readonly until: string } => {
   const next = (Math.floor(at / hourMs) + 1) * hourMs
-  const from = localText(zoneName, next)
-  const day = dayOf(zoneOf(zoneName), next) + (from.slice(11) < '07:00' ? 0 : 1)
+  const zone = zoneOf(zoneName)
+  const from = localText(zone, next)
+  const day = dayOf(zone, next) + (from.slice(11) < '07:00' ? 0 : 1)
   return { from, until: `${writeDate(day)}T07:00` }
 }
 
@@ -278,7 +263,7 @@ const createSchedule = async (request: ConsoleRequest): Promise<PageResult> => {
   const location = await api<LocationWire>('GET', `/locations/${encodeURIComponent(sent.get('location_id') ?? '')}`)
   if (!location.ok) return schedulesPage(request, { ...location.fault, field: null })
   const zone = location.value.timezone
-  const times = ['start_time', 'end_time'].map(name => readLocal(zone, sent.get(name) ?? ''))
+  const times = ['start_time', 'end_time'].map(name => readLocal(zoneOf(zone), sent.get(name) ?? ''))
   const wrong = times.indexOf(null)
   if (wrong >= 0)
     return schedulesPage(request, {

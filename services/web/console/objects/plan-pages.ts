@@ -1,0 +1,249 @@
+import type { PlanWire } from '../../../contract/plans/plan.ts'
+import type { AssignmentWire } from '../../../contract/plans/plan-assignment.ts'
+import { html } from '../../ui-kit/html.ts'
+import type { Fault } from '../api.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from '../console-request.ts'
+import { counted, wholeNumber } from '../kit/amount.ts'
+import { checkedChange } from '../kit/checked-change.ts'
+import { form, type PageView } from '../page-frame.ts'
+import { errorNotice, field, row, table } from '../page-parts.ts'
+import { area, readBody } from './object-form.ts'
+import type { FormMember } from './object-kind.ts'
+
+type Version = PlanWire['versions'][number]
+
+const problem = (title: string, status: number, fault: Fault): PageView => ({
+  title,
+  status,
+  body: html`<h1>${title}</h1>${errorNotice(fault)}`,
+})
+
+/** Answer with the plan of a path. */
+const withPlan = async (
+  request: ConsoleRequest,
+  answer: (plan: PlanWire, path: string) => Promise<PageResult>,
+): Promise<PageResult> => {
+  const found = await request.api<PlanWire>('GET', `/plans/${request.ids[0]}`)
+  return found.ok ? answer(found.value, `/console/plans/${found.value.id}`) : problem('Plan', found.status, found.fault)
+}
+
+const isPage = (result: object): result is PageView => 'body' in result
+
+const pricesMember: FormMember = {
+  name: 'prices',
+  label: 'Tariffs and charges',
+  type: 'whole',
+  hint: 'JSON object with tariffs and charges, as in POST /plans.',
+}
+
+const pricesText = (version: Version | undefined): string =>
+  JSON.stringify({ tariffs: version?.tariffs ?? [], charges: version?.charges ?? [] }, null, 2)
+
+/** Form of the prices of a version. An error of the prices is beside them. */
+const versionForm = (
+  { csrf }: ConsoleRequest,
+  title: string,
+  { action, back, from, prices }: { readonly [Name in 'action' | 'back' | 'from' | 'prices']: string },
+  fault: Fault | null,
+): PageView => {
+  const atPrices = fault !== null && fault.field !== 'from'
+  return {
+    title,
+    status: fault === null ? 200 : 400,
+    body: html`<h1>${title}</h1>${form(
+      csrf,
+      action,
+      html`${field('from', 'First day', { type: 'date', value: from, fault, hint: 'In the local time of each location' })}
+${area(pricesMember, prices, atPrices ? { ...fault, field: 'prices' } : null)}
+<div class="actions"><button type="submit">Check changes</button><a href="${back}">Cancel</a></div>`,
+    )}`,
+  }
+}
+
+/** Create a version, or change the version of the path. */
+const saveVersion = (request: ConsoleRequest): Promise<PageResult> =>
+  withPlan(request, async (plan, path) => {
+    const { form: sent, ids } = request
+    const number = ids[1]
+    const stored = plan.versions.find(({ version }) => String(version) === number)
+    if (number !== undefined && stored === undefined)
+      return problem('Version', 404, { code: 'not_found', message: 'The plan has no such version.', field: null })
+    const title = stored === undefined ? `New version of ${plan.name}` : `Edit version ${number} of ${plan.name}`
+    const action = stored === undefined ? `${path}/versions/new` : `${path}/versions/${number}/edit`
+    const first = { from: stored?.from ?? '', prices: pricesText(stored ?? plan.versions.at(-1)) }
+    const page = { action, back: path }
+    if (!sent.has('csrf')) return versionForm(request, title, { ...page, ...first }, null)
+    const entered = { from: sent.get('from')?.trim() ?? '', prices: sent.get('prices') ?? '' }
+    const read = readBody(new URLSearchParams({ prices: entered.prices }), [pricesMember], null)
+    if (!read.ok) return versionForm(request, title, { ...page, ...entered }, read.fault)
+    const from = entered.from === '' || entered.from === stored?.from ? {} : { from: entered.from }
+    const result = await checkedChange<object>(request, {
+      ...page,
+      method: stored === undefined ? 'POST' : 'PATCH',
+      path: `/plans/${plan.id}/versions${stored === undefined ? '' : `/${number}`}`,
+      body: { ...read.body, ...from },
+      title,
+      effects: html`<p>The version applies from ${entered.from === '' ? 'ever' : entered.from} until the next version. The tariffs and charges of the
+locations follow.</p>`,
+      button: 'Save version',
+      typed: null,
+      fields: ['from', 'prices'],
+    })
+    if (isPage(result)) return result
+    return result.ok ? { to: `${path}?done=saved` } : versionForm(request, title, { ...page, ...entered }, result.fault)
+  })
+
+const deleteVersion = (request: ConsoleRequest): Promise<PageResult> =>
+  withPlan(request, async (plan, path) => {
+    const number = request.ids[1]
+    const title = `Delete version ${number} of ${plan.name}`
+    const result = await checkedChange<object>(request, {
+      ...{ method: 'DELETE', path: `/plans/${plan.id}/versions/${number}`, title, back: path },
+      ...{ action: `${path}/versions/${number}/delete`, button: 'Delete version', typed: plan.name, fields: [] },
+      effects: html`<p>The version before it applies instead, from its first day on.</p>`,
+    })
+    if (isPage(result)) return result
+    return result.ok ? { to: `${path}?done=deleted` } : problem(title, result.status, result.fault)
+  })
+
+type Failed = { readonly number: number; readonly location_id: string | null; readonly message: string }
+type AssignResult = { readonly data: readonly AssignmentWire[]; readonly failed: readonly Failed[] }
+
+type Entered = { readonly locations: string; readonly start: string; readonly end: string }
+
+const assignForm = (
+  { csrf }: ConsoleRequest,
+  plan: PlanWire,
+  path: string,
+  { locations, start, end }: Entered,
+  fault: Fault | null,
+): PageView => ({
+  title: `Assign ${plan.name}`,
+  status: fault === null ? 200 : 400,
+  body: html`<h1>Assign ${plan.name}</h1><p class="lead">Each location gets the tariffs and charges of the plan for these days.</p>
+${fault === null || fault.field === 'locations' ? null : errorNotice(fault)}${form(
+  csrf,
+  `${path}/assign`,
+  html`${area({ name: 'locations', label: 'Locations', hint: 'One ID or reference:… per line' }, locations, fault)}
+${field('start_date', 'First day', { type: 'date', value: start, required: true })}
+${field('end_date', 'Day after the last', { type: 'date', value: end, hint: 'Leave empty for an open end.' })}
+<div class="actions"><button type="submit">Check assignment</button><a href="${path}">Cancel</a></div>`,
+)}`,
+})
+
+const assignedPage = (plan: PlanWire, path: string, { data, failed }: AssignResult): PageView => ({
+  title: `Assign ${plan.name}`,
+  body: html`<h1>Assign ${plan.name}</h1><p class="notice ${failed.length === 0 ? 'good' : 'warn'}" role="status">Assigned: ${counted(data.length, 'location')}. Not assigned: ${wholeNumber(failed.length)}.</p>
+${
+  failed.length === 0
+    ? null
+    : table(
+        'Locations that are not assigned',
+        ['Line', 'Location', 'Reason'],
+        failed
+          .slice(0, 100)
+          .map(one => row(String(one.number), html`<code>${one.location_id ?? ''}</code>`, one.message)),
+        '',
+      )
+}<p><a href="${path}">Back to ${plan.name}</a></p>`,
+})
+
+/** Assign a plan to locations. Refused locations are listed; the others are assigned. */
+const assignPlan = (request: ConsoleRequest): Promise<PageResult> =>
+  withPlan(request, async (plan, path) => {
+    const { form: sent, query, at } = request
+    const text = (name: string): string => sent.get(name)?.trim() ?? ''
+    const entered = { locations: text('locations'), start: text('start_date'), end: text('end_date') }
+    const today = new Date(at).toISOString().slice(0, 10)
+    const first = { locations: query.get('location_id') ?? '', start: today, end: '' }
+    if (!sent.has('csrf')) return assignForm(request, plan, path, first, null)
+    const again = (fault: Fault) => assignForm(request, plan, path, entered, fault)
+    const locations = entered.locations
+      .split(/[\n,]/)
+      .map(one => one.trim())
+      .filter(one => one !== '')
+    if (locations.length === 0)
+      return again({ code: 'field_required', message: 'Enter at least one location.', field: 'locations' })
+    const dates = { start_date: entered.start, ...(entered.end === '' ? {} : { end_date: entered.end }) }
+    const result = await checkedChange<AssignResult>(request, {
+      ...{ method: 'POST', path: `/plans/${plan.id}/assignments`, title: `Assign ${plan.name}` },
+      body: locations.map(location_id => ({ location_id, ...dates })),
+      effects: html`<p>The tariffs and charges of ${plan.name} apply to ${counted(locations.length, 'location')}, from ${entered.start} to
+${entered.end === '' ? 'an open end' : entered.end}.</p>`,
+      ...{ action: `${path}/assign`, button: 'Assign plan', back: path, typed: null },
+      fields: ['locations', 'start_date', 'end_date'],
+    })
+    if (isPage(result)) return result
+    return result.ok ? assignedPage(plan, path, result.value) : again(result.fault)
+  })
+
+/** Answer with the plan and the assignment of a path. */
+const withAssignment = (
+  request: ConsoleRequest,
+  answer: (plan: PlanWire, assignment: AssignmentWire, path: string) => Promise<PageResult>,
+): Promise<PageResult> =>
+  withPlan(request, async (plan, path) => {
+    const found = await request.api<AssignmentWire>('GET', `/plans/${plan.id}/assignments/${request.ids[1]}`)
+    return found.ok ? answer(plan, found.value, path) : problem('Assignment', found.status, found.fault)
+  })
+
+const endForm = (
+  { csrf }: ConsoleRequest,
+  title: string,
+  { action, back, end }: { readonly [Name in 'action' | 'back' | 'end']: string },
+  fault: Fault | null,
+): PageView => ({
+  title,
+  status: fault === null ? 200 : 400,
+  body: html`<h1>${title}</h1>${fault === null || fault.field === 'end_date' ? null : errorNotice(fault)}${form(
+    csrf,
+    action,
+    html`${field('end_date', 'Day after the last', { type: 'date', value: end, fault, hint: 'Leave empty for an open end.' })}
+<div class="actions"><button type="submit">Check changes</button><a href="${back}">Cancel</a></div>`,
+  )}`,
+})
+
+/** Change the end of an assignment. */
+const endAssignment = (request: ConsoleRequest): Promise<PageResult> =>
+  withAssignment(request, async (plan, assignment, path) => {
+    const title = `End ${plan.name} at ${assignment.location_id}`
+    const page = { action: `${path}/assignments/${assignment.id}/end`, back: path }
+    const { form: sent, at } = request
+    const today = new Date(at).toISOString().slice(0, 10)
+    if (!sent.has('csrf')) return endForm(request, title, { ...page, end: assignment.end_date ?? today }, null)
+    const end = sent.get('end_date')?.trim() ?? ''
+    const result = await checkedChange<object>(request, {
+      ...{ ...page, method: 'PATCH', path: `/plans/${plan.id}/assignments/${assignment.id}`, title },
+      body: { end_date: end === '' ? null : end },
+      effects: html`<p>The plan applies to this location ${end === '' ? 'without an end' : `until the start of ${end}`}.</p>`,
+      ...{ button: 'Change end', typed: null, fields: ['end_date'] },
+    })
+    if (isPage(result)) return result
+    return result.ok ? { to: `${path}?done=saved` } : endForm(request, title, { ...page, end }, result.fault)
+  })
+
+const deleteAssignment = (request: ConsoleRequest): Promise<PageResult> =>
+  withAssignment(request, async (plan, assignment, path) => {
+    const title = `Remove ${plan.name} from ${assignment.location_id}`
+    const result = await checkedChange<object>(request, {
+      ...{ method: 'DELETE', path: `/plans/${plan.id}/assignments/${assignment.id}`, title, back: path },
+      effects: html`<p>The tariffs and charges of the plan are removed from their start, as if they had never existed. Without another tariff the
+records have no price. To keep the past, end the assignment instead.</p>`,
+      ...{ action: `${path}/assignments/${assignment.id}/delete`, button: 'Remove plan', typed: plan.name, fields: [] },
+    })
+    if (isPage(result)) return result
+    return result.ok ? { to: `${path}?done=deleted` } : problem(title, result.status, result.fault)
+  })
+
+const both = (rest: string, answer: ConsoleRoute['answer']): readonly ConsoleRoute[] =>
+  [getRoute, postRoute].map(route => route(`/console/plans/:id/${rest}`, answer))
+
+/** Pages that change the versions and assignments of a plan. */
+export const planRoutes: readonly ConsoleRoute[] = [
+  ...both('versions/new', saveVersion),
+  ...both('versions/:version/edit', saveVersion),
+  ...both('versions/:version/delete', deleteVersion),
+  ...both('assign', assignPlan),
+  ...both('assignments/:assignment/end', endAssignment),
+  ...both('assignments/:assignment/delete', deleteAssignment),
+]

@@ -1,0 +1,287 @@
+import type { LocationWire } from '../../../contract/registry/location.ts'
+import { readTariffTerms } from '../../../contract/tariffs/read-tariff-terms.ts'
+import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
+import { tariffDirections, tariffTypes } from '../../../contract/tariffs/tariff-draft.ts'
+import { type Content, type Html, html } from '../../ui-kit/html.ts'
+import type { Fault } from '../api.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from '../console-request.ts'
+import { counted, wholeNumber } from '../kit/amount.ts'
+import { localText, readLocal, zoneOf } from '../kit/dates.ts'
+import { form, type PageView } from '../page-frame.ts'
+import { choice, errorNotice, field, row, table } from '../page-parts.ts'
+import { area } from './object-form.ts'
+import { type ReadRows, rowsOf, type ScheduleRow, scheduleBody, scheduleOf } from './schedule-rows.ts'
+import { affectedRecords } from './tariff-kind.ts'
+import { schedulePicture } from './tariff-picture.ts'
+import { editorRows, emptyRow, maxRows, readRows } from './tariff-rows.ts'
+
+/** Terms of a tariff as texts of inputs. */
+type Terms = {
+  readonly direction: TariffWire['direction']
+  readonly type: TariffWire['type']
+  readonly isMarket: boolean
+  readonly rows: readonly ScheduleRow[]
+}
+
+const directionTexts = tariffDirections.map(one => [one, one.toLowerCase()] as const)
+const typeTexts = tariffTypes.map(one => [one, one === 'COMMODITY' ? 'energy' : 'grid fee'] as const)
+
+/** Check the terms as the API does. The fault names the row. */
+const checkTerms = ({ direction, type, isMarket, rows }: Terms): { read: ReadRows; fault: Fault | null } => {
+  const read = scheduleOf(rows)
+  const none = { contractStart: null, contractEnd: null }
+  const result = readTariffTerms({ direction, type, marketRates: isMarket, ...none, schedule: read.schedule })
+  if (result.ok) return { read, fault: null }
+  const { code, message, field: path = '' } = result.refusal
+  const number = read.rowAt(path)
+  const text = `${message.charAt(0).toUpperCase()}${message.slice(1)}`
+  return { read, fault: { code, message: number === null ? text : `Row ${number}: ${text}`, field: 'schedule' } }
+}
+
+const picture = (rows: readonly ScheduleRow[], isMarket: boolean, currency: string): Html => {
+  const wire = scheduleOf(rows).schedule.map(({ months, dates, days_and_hours }) => ({
+    ...{ months: [...(months ?? ['All'])], dates: [...(dates ?? [])] },
+    days_and_hours: days_and_hours.map(({ days, hours }) => ({
+      days: [...(days ?? ['All'])],
+      hours: hours.map(({ rate, ...time }) => ({
+        ...time,
+        rate: rate.map(one => ({
+          ...{ fixed: Number(one.fixed ?? 0), to_kwh: one.to_kwh === undefined ? null : Number(one.to_kwh) },
+          surcharge_fixed: Number(one.surcharge_fixed ?? 0),
+          surcharge_percentage: Number(one.surcharge_percentage ?? 0),
+        })),
+      })),
+    })),
+  }))
+  return html`<section aria-labelledby="picture"><h2 id="picture">These prices as a week</h2>${schedulePicture(wire, isMarket, currency)}</section>`
+}
+
+type Editor = {
+  readonly title: string
+  readonly action: string
+  readonly back: string
+  readonly save: string
+  /** Inputs above the rows. */
+  readonly inputs: Content
+  readonly terms: Terms
+  readonly currency: string
+  /** Effects of a checked tariff; null before the check. */
+  readonly effects: Content
+  readonly isChecked: boolean
+  readonly fault: Fault | null
+}
+
+/** Page with the rows of a tariff. A checked tariff has its picture, its effects and the button that saves it. */
+const editorPage = ({ csrf }: ConsoleRequest, editor: Editor): PageView => {
+  const { title, action, back, save, inputs, terms, currency, effects, isChecked, fault } = editor
+  const known = fault === null || !['schedule', 'locations'].includes(fault.field ?? '')
+  return {
+    title,
+    status: fault === null ? 200 : 400,
+    body: html`<h1>${title}</h1>${fault === null ? null : errorNotice(fault)}${form(
+      csrf,
+      action,
+      html`${inputs}${editorRows(terms.rows, known ? null : fault)}
+${isChecked ? html`${picture(terms.rows, terms.isMarket, currency)}<div class="lead">${effects}</div>` : null}
+<div class="actions">${isChecked ? html`<button type="submit" name="do" value="save">${save}</button>` : null}
+<button type="submit" name="do" value="check"${isChecked ? html` class="quiet"` : null}>Check prices</button>
+<button type="submit" name="do" value="add" class="quiet">Add rows</button><a href="${back}">Cancel</a></div>`,
+      'form wide',
+    )}`,
+  }
+}
+
+const withEmptyRows = (rows: readonly ScheduleRow[], count: number): readonly ScheduleRow[] =>
+  [...rows, ...Array.from({ length: count }, () => emptyRow)].slice(0, maxRows)
+
+const firstRows: readonly ScheduleRow[] = [
+  { ...emptyRow, months: 'All', days: 'All', valid_from: '06:00', valid_to: '22:00', fixed: '0.31' },
+  { ...emptyRow, months: 'All', days: 'All', valid_from: '22:00', valid_to: '06:00', fixed: '0.24' },
+]
+
+type Draft = Terms & {
+  readonly locations: string
+  readonly name: string
+  readonly start: string
+  readonly end: string
+}
+
+const oneOf = <const T extends string>(names: readonly T[], text: string, fallback: T): T =>
+  names.find(name => name === text) ?? fallback
+
+const sentDraft = ({ form: sent }: ConsoleRequest): Draft => {
+  const text = (name: string): string => sent.get(name)?.trim() ?? ''
+  return {
+    ...{ locations: text('locations'), name: text('display_name'), start: text('start'), end: text('end') },
+    direction: oneOf(tariffDirections, text('direction'), 'IMPORT'),
+    type: oneOf(tariffTypes, text('type'), 'COMMODITY'),
+    ...{ isMarket: text('market') === 'true', rows: readRows(sent) },
+  }
+}
+
+/** First draft: a copy of the tariff in `copy`, or an example. */
+const firstDraft = async ({ api, query }: ConsoleRequest): Promise<Draft> => {
+  const locations = query.get('location_id') ?? ''
+  const example = { locations, name: '', start: '', end: '', isMarket: false, rows: firstRows }
+  const copied = query.get('copy')
+  const found = copied === null ? null : await api<TariffWire>('GET', `/tariffs/${encodeURIComponent(copied)}`)
+  if (found?.ok !== true) return { ...example, direction: 'IMPORT', type: 'COMMODITY' }
+  const { direction, type, display_name, market_rates: isMarket, schedule } = found.value
+  return { ...example, direction, type, isMarket, name: display_name ?? '', rows: rowsOf(schedule, isMarket) }
+}
+
+const maxLocations = 100
+const locationsOf = ({ locations }: Draft): readonly string[] =>
+  locations
+    .split(/[\n,]/)
+    .map(one => one.trim())
+    .filter(one => one !== '')
+
+const newInputs = ({ locations, name, direction, type, isMarket, start, end }: Draft, fault: Fault | null): Html =>
+  html`${area({ name: 'locations', label: 'Locations', hint: `One ID or reference:… per line, at most ${maxLocations}. Each gets this tariff.` }, locations, fault)}
+${field('display_name', 'Name', { value: name })}
+<div class="filter">${choice('direction', 'Direction', directionTexts, direction)}${choice('type', 'Type', typeTexts, type)}
+${choice('market', 'Market price', [['false', 'no'] as const, ['true', 'yes, plus the surcharges'] as const], String(isMarket))}
+${field('start', 'Start, local time', { type: 'datetime-local', value: start })}
+${field('end', 'End, local time', { type: 'datetime-local', value: end })}</div>
+<p class="hint">A contract without start or end is open.</p>`
+
+type Made = { readonly location: string; readonly id: string | null; readonly message: string }
+
+/** Create the tariff at a location. Local times are read in the zone of the location. */
+const createAt = async ({ api }: ConsoleRequest, draft: Draft, location: string, read: ReadRows): Promise<Made> => {
+  const found = await api<LocationWire>('GET', `/locations/${encodeURIComponent(location)}`)
+  if (!found.ok) return { location, id: null, message: found.fault.message }
+  const instantOf = (text: string) =>
+    text === '' ? undefined : (readLocal(zoneOf(found.value.timezone), text) ?? text)
+  const created = await api<TariffWire>('POST', '/tariffs', {
+    location_id: found.value.id,
+    ...{ direction: draft.direction, type: draft.type, market_rates: draft.isMarket },
+    ...(draft.name === '' ? {} : { display_name: draft.name }),
+    ...{ contract_start_date: instantOf(draft.start), contract_end_date: instantOf(draft.end) },
+    schedule: scheduleBody(read.schedule),
+  })
+  return created.ok
+    ? { location, id: created.value.id, message: '' }
+    : { location, id: null, message: created.fault.message }
+}
+
+const madePage = (made: readonly Made[]): PageView => {
+  const failed = made.filter(({ id }) => id === null).length
+  return {
+    title: 'Create tariffs',
+    body: html`<h1>Create tariffs</h1><p class="notice ${failed === 0 ? 'good' : 'warn'}" role="status">Created: ${counted(made.length - failed, 'tariff')}. Not created: ${wholeNumber(failed)}.</p>${table(
+      'Tariffs',
+      ['Location', 'Tariff'],
+      made.map(({ location, id, message }) =>
+        row(
+          html`<code>${location}</code>`,
+          id === null
+            ? html`<span class="tag bad">not created</span> ${message}`
+            : html`<a href="/console/tariffs/${id}"><code>${id}</code></a>`,
+        ),
+      ),
+      '',
+    )}`,
+  }
+}
+
+/** Say what a new tariff does to stored costs. */
+const creationEffects = async (
+  request: ConsoleRequest,
+  draft: Draft,
+): Promise<{ currency: string; effects: Content }> => {
+  const locations = locationsOf(draft)
+  const [first = ''] = locations
+  const found = await request.api<LocationWire>('GET', `/locations/${encodeURIComponent(first)}`)
+  if (!found.ok) return { currency: '', effects: null }
+  const { id, timezone, currency_code: currency } = found.value
+  const from = draft.start === '' ? null : readLocal(zoneOf(timezone), draft.start)
+  const effects =
+    locations.length > 1
+      ? html`<p>${wholeNumber(locations.length)} locations get the tariff. Their stored records in its time are priced again.</p>`
+      : await affectedRecords(request, { location_id: id, direction: draft.direction }, from)
+  return { currency, effects }
+}
+
+/** Create a tariff at one or many locations. */
+const createTariff = async (request: ConsoleRequest): Promise<PageResult> => {
+  const { form: sent } = request
+  const draft = sent.has('csrf') ? sentDraft(request) : await firstDraft(request)
+  const intent = sent.get('do') ?? ''
+  const show = (fault: Fault | null, more: { currency: string; effects: Content } | null = null): PageView =>
+    editorPage(request, {
+      ...{ title: 'Create tariff', action: '/console/tariffs/new', back: '/console/tariffs', save: 'Create tariff' },
+      ...{ inputs: newInputs(draft, fault), fault, isChecked: more !== null },
+      terms: { ...draft, rows: withEmptyRows(draft.rows, intent === 'add' ? 6 : more === null ? 2 : 0) },
+      ...{ currency: more?.currency ?? '', effects: more?.effects },
+    })
+  if (intent !== 'check' && intent !== 'save') return show(null)
+  const locations = locationsOf(draft)
+  if (locations.length === 0 || locations.length > maxLocations)
+    return show({ code: 'field_invalid', message: `Enter 1 to ${maxLocations} locations.`, field: 'locations' })
+  const { read, fault } = checkTerms(draft)
+  if (fault !== null) return show(fault)
+  if (intent === 'check') return show(null, await creationEffects(request, draft))
+  const made: Made[] = []
+  for (const location of locations) made.push(await createAt(request, draft, location, read))
+  const [only] = made
+  if (made.length > 1 || only === undefined) return madePage(made)
+  return only.id === null
+    ? show({ code: 'refused', message: only.message, field: null })
+    : { to: `/console/tariffs/${only.id}?done=created` }
+}
+
+/** Change the prices of a tariff from an instant on. */
+const changePrices = async (request: ConsoleRequest): Promise<PageResult> => {
+  const { api, ids, form: sent, at } = request
+  const found = await api<TariffWire>('GET', `/tariffs/${ids[0]}`)
+  if (!found.ok)
+    return { title: 'Prices', status: found.status, body: html`<h1>Prices</h1>${errorNotice(found.fault)}` }
+  const tariff = found.value
+  const { direction, type, market_rates: isMarket, timezone } = tariff
+  const zone = zoneOf(timezone)
+  const path = `/console/tariffs/${tariff.id}`
+  const rows = sent.has('csrf') ? readRows(sent) : rowsOf(tariff.schedule, isMarket)
+  const intent = sent.get('do') ?? ''
+  const from = sent.get('effective_from') ?? localText(zone, at)
+  const location = await api<LocationWire>('GET', `/locations/${tariff.location_id}`)
+  const show = (fault: Fault | null, isChecked = false, effects: Content = null): PageView =>
+    editorPage(request, {
+      ...{
+        title: `Prices of ${tariff.display_name ?? tariff.id}`,
+        action: `${path}/prices`,
+        back: path,
+        save: 'Save prices',
+      },
+      inputs: field('effective_from', `From (${timezone})`, {
+        ...{ type: 'datetime-local', value: from, fault, hint: 'Prices before this time stay.', required: true },
+      }),
+      terms: { direction, type, isMarket, rows: withEmptyRows(rows, intent === 'add' ? 6 : isChecked ? 0 : 2) },
+      ...{ currency: location.ok ? location.value.currency_code : '', effects, isChecked, fault },
+    })
+  if (rows.length > maxRows)
+    return show({
+      code: 'too_many_rows',
+      message: `This page shows ${maxRows} rows. Change this tariff with the API.`,
+      field: null,
+    })
+  if (intent !== 'check' && intent !== 'save') return show(null)
+  const instant = readLocal(zone, from)
+  if (instant === null)
+    return show({ code: 'field_invalid', message: 'Enter a date and a time.', field: 'effective_from' })
+  const { read, fault } = checkTerms({ direction, type, isMarket, rows })
+  if (fault !== null) return show(fault)
+  if (intent === 'check') return show(null, true, await affectedRecords(request, tariff, instant))
+  const body = { schedule: scheduleBody(read.schedule), effective_from: instant }
+  const changed = await api<TariffWire>('PATCH', `/tariffs/${tariff.id}`, body)
+  return changed.ok ? { to: `${path}?done=saved` } : show(changed.fault)
+}
+
+/** Pages that create a tariff and change its prices. */
+export const tariffEditorRoutes: readonly ConsoleRoute[] = [
+  getRoute('/console/tariffs/new', createTariff),
+  postRoute('/console/tariffs/new', createTariff),
+  getRoute('/console/tariffs/:id/prices', changePrices),
+  postRoute('/console/tariffs/:id/prices', changePrices),
+]

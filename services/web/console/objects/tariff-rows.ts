@@ -1,0 +1,44 @@
+import { type Html, html } from '../../ui-kit/html.ts'
+import type { Fault } from '../api.ts'
+import { rowNames, type ScheduleRow } from './schedule-rows.ts'
+
+/** Maximum number of rows of a form. */
+export const maxRows = 60
+
+export const emptyRow = Object.fromEntries(rowNames.map(name => [name, ''])) as ScheduleRow
+
+/** Read the rows of a form. Empty rows are left out. */
+export const readRows = (form: URLSearchParams): readonly ScheduleRow[] =>
+  Array.from(
+    { length: maxRows },
+    (_, index) =>
+      Object.fromEntries(rowNames.map(name => [name, form.get(`${name}-${index}`)?.trim() ?? ''])) as ScheduleRow,
+  ).filter(row => rowNames.some(name => row[name] !== ''))
+
+const columns: readonly (readonly [name: keyof ScheduleRow, label: string, example: string])[] = [
+  ['months', 'Months', 'All'],
+  ['dates', 'Dates', 'all'],
+  ['days', 'Days', 'All'],
+  ['valid_from', 'From', '06:00'],
+  ['valid_to', 'To', '22:00'],
+  ['fixed', 'Price per kWh', ''],
+  ['to_kwh', 'Up to kWh', 'no limit'],
+  ['surcharge_fixed', 'Plus per kWh', '0'],
+  ['surcharge_percentage', 'Plus percent', '0'],
+]
+
+/** Create the inputs of the rows of a schedule. */
+export const editorRows = (rows: readonly ScheduleRow[], fault: Fault | null): Html =>
+  html`<fieldset class="rows"><legend>Prices</legend>
+<p class="hint" id="rows-hint">Months: Jan, Feb … or All. Days: Mon, Tue … Weekdays, Weekend, Holidays or All. 00:00 as an end is midnight. Rows with the same time
+are tiers: each but the last has an upper limit in kWh per month. Empty rows are ignored.</p>
+${fault?.field === 'schedule' ? html`<p class="fault" id="rows-fault">${fault.message}</p>` : null}
+<div class="scroll" role="region" tabindex="0" aria-label="Prices"><table class="lines" aria-describedby="rows-hint">
+<thead><tr><th scope="col">Row</th>${columns.map(([, label]) => html`<th scope="col">${label}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    (row, index) =>
+      html`<tr><td data-name="Row">${index + 1}</td>${columns.map(
+        ([name, label, example]) =>
+          html`<td data-name="${label}"><input name="${name}-${index}" value="${row[name]}" placeholder="${example}" aria-label="${label}, row ${index + 1}" autocomplete="off"></td>`,
+      )}</tr>`,
+  )}</tbody></table></div></fieldset>`
