@@ -199,7 +199,10 @@ describe('the pages of people', () => {
       currency_code: 'EUR',
     })) as Invited
     const endpoint = (await live.ask('POST', '/webhooks', { url: 'https://example.com/' })) as Invited
+    const plan = (await live.ask('POST', '/plans', { name: 'Plan A', currency_code: 'EUR', tariffs: [] })) as Invited
+    const statement = `/console/statements?location_id=${location.id}&start=2026-03-01&end=2026-04-01`
     const pages = ['/console', '/console/locations', `/console/locations/${location.id}`, '/console/events']
+    pages.push(`/console/plans/${plan.id}`, statement, '/console/schedules')
     const endpoints = ['/console/webhooks', `/console/webhooks/${endpoint.id}`, '/console/account']
     const formsOf = async (visitor: Visitor, path: string) => {
       const { status, text } = await visitor.get(path)

@@ -58,7 +58,7 @@ const units = [
 type Unit = (typeof units)[number][0]
 
 /** Longest ranges in days that a page shows by hour and by day. */
-const maxDaysBy = { HOUR: 8, DAY: 100 } as const
+const maxDaysBy = { HOUR: 3, DAY: 62 } as const
 
 const unitOf = (query: URLSearchParams, { start, end }: DayRange): Unit => {
   const requested = units.find(([unit]) => unit === query.get('by'))?.[0]

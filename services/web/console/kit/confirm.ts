@@ -14,6 +14,8 @@ type Confirmation = {
   readonly back: string
   /** Text that the user must type; null if the action can be undone. */
   readonly typed: string | null
+  /** Further inputs of the form. */
+  readonly inputs?: Content
   /** Further hidden fields. */
   readonly hidden?: Readonly<Record<string, string>>
   readonly fault?: Fault | null
@@ -32,7 +34,7 @@ export const confirmationFault = (request: Pick<ConsoleRequest, 'form'>, typed: 
 /** Create a page that says what an action does and asks for confirmation. */
 export const confirmPage = (
   { csrf }: Pick<ConsoleRequest, 'csrf'>,
-  { title, effects, action, button, back, typed, hidden = {}, fault = null }: Confirmation,
+  { title, effects, action, button, back, typed, inputs, hidden = {}, fault = null }: Confirmation,
 ): PageView => ({
   title,
   status: fault === null ? 200 : 400,
@@ -42,7 +44,7 @@ ${form(
   csrf,
   action,
   html`${Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
-${typed === null ? null : field('confirm', `Type ${typed} to confirm`, { required: true, fault })}
+${inputs}${typed === null ? null : field('confirm', `Type ${typed} to confirm`, { required: true, fault })}
 <div class="actions"><button class="${typed === null ? 'primary' : 'danger'}" type="submit">${button}</button>
 <a href="${back}">Cancel</a></div>`,
 )}`,

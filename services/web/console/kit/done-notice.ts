@@ -11,6 +11,8 @@ const doneTexts: Readonly<Record<string, string>> = {
   created: 'Created.',
   saved: 'Changes saved.',
   deleted: 'Deleted.',
+  finalised: 'The statement is final. To change it, void it first.',
+  voided: 'The statement is a draft again.',
   removed: 'Endpoint deleted.',
 }
 

@@ -1,14 +1,17 @@
 import type { EventWire } from '../../../contract/events/event.ts'
 import { numberText } from '../../../contract/json/exact-number.ts'
 import type { AccountOverviewWire } from '../../../contract/registry/account-overview.ts'
+import { locationCreate } from '../../../contract/registry/location.ts'
 import { civilDate, dayNumber } from '../../../domain/civil-date.ts'
 import type { TimeZone } from '../../../domain/civil-time.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo } from '../console-request.ts'
 import type { CostWire } from '../costs/cost-pages.ts'
-import { energy, exactText, money, sumTexts, wholeNumber } from '../kit/amount.ts'
+import { counted, energy, exactText, money, sumTexts, wholeNumber } from '../kit/amount.ts'
+import { curlBlock } from '../kit/api-requests.ts'
 import { dayOf, instantsOf, rangeParameters, zoneOf } from '../kit/dates.ts'
+import { locationKind } from '../objects/registry-kinds.ts'
 import type { PageView } from '../page-frame.ts'
 import { errorNotice, instant, row, showResult, table } from '../page-parts.ts'
 import { attentionRoutes } from './attention.ts'
@@ -44,7 +47,7 @@ ${card(
 ${card(
   'Energy without a price',
   energy(unpricedEnergy),
-  `${wholeNumber(unpriced.length)} locations, last 92 days`,
+  `${counted(String(unpriced.length), 'location')}, last 92 days`,
   '/console/unpriced',
   unpriced.length > 0 ? 'warn' : '',
 )}
@@ -119,11 +122,15 @@ const costTable = async (request: ConsoleRequest): Promise<Html> => {
   return html`<section aria-labelledby="costs"><h2 id="costs">Cost and energy</h2>${table('Cost and energy', names, rows, 'No costs.')}</section>`
 }
 
-const emptyAccount: Html = html`<div class="empty"><p>No locations yet. <a href="/console/locations/new">Create a location</a>, give it a
-tariff, and send records. The <a href="/docs">documentation</a> has the requests to paste.</p></div>`
+const emptyAccount = (request: ConsoleRequest): Html =>
+  html`<div class="empty"><p>No locations yet. ${
+    mayDo(request, locationCreate) ? html`<a href="/console/locations/new">Create a location</a>` : 'Create a location'
+  }, give it a tariff, and send records. The <a href="/docs">documentation</a> has all requests. The first one is:</p>
+${curlBlock(locationKind.example)}</div>`
 
 /** Show the state of the account. The costs are loaded after the page, because they add up all records. */
-const showOverview = async ({ api, at }: ConsoleRequest): Promise<PageView> => {
+const showOverview = async (request: ConsoleRequest): Promise<PageView> => {
+  const { api, at } = request
   const [overview, events] = await Promise.all([
     api<AccountOverviewWire>('GET', '/account/overview'),
     api<ListOf<EventWire>>('GET', '/events?limit=8'),
@@ -135,7 +142,7 @@ const showOverview = async ({ api, at }: ConsoleRequest): Promise<PageView> => {
   return {
     title: 'Overview',
     body: html`<h1>Overview</h1>
-${currencies.length === 0 ? emptyAccount : html`<div data-load="${costs}"><p class="empty"><a href="/console/costs">View energy and cost</a></p></div>`}
+${currencies.length === 0 ? emptyAccount(request) : html`<div data-load="${costs}"><p class="empty"><a href="/console/costs">View energy and cost</a></p></div>`}
 ${attentionCards(overview.value, at)}
 <section aria-labelledby="latest"><h2 id="latest">Latest events</h2>
 ${showResult(events, list =>

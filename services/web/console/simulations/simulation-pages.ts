@@ -95,12 +95,12 @@ const comparison = (request: ConsoleRequest, simulation: SimulationWire): { cont
       empty: 'No lines in this time.',
     })
   const lines = list(
-    'lines',
+    'simulated-lines',
     'Lines',
     'Line',
     baseline.lines === undefined ? sumRows(baseline, other) : lineRows(baseline, other),
   )
-  const months = list('months', 'Months', 'Month', monthRows(baseline, other))
+  const months = list('simulated-months', 'Months', 'Month', monthRows(baseline, other))
   const difference = exactText(other.difference)
   const isLower = difference.startsWith('-')
   return {
@@ -195,8 +195,9 @@ const showSimulation = async (request: ConsoleRequest): Promise<PageView> => {
     ...{ title: 'Simulations', status, tables },
     body: html`${head}${questionForm(asked, plans)}${body}`,
   })
-  if (asked.object === '') return page(null)
-  if (asked.plan === '' && asked.tariff === '')
+  const isStarted = request.query.has('id')
+  if (asked.object === '' && !isStarted) return page(null)
+  if (asked.plan === '' && asked.tariff === '' && !isStarted)
     return page(html`<div class="empty"><p>Choose a plan, or enter a tariff, to compare with.</p></div>`)
   const result = await simulate(request, asked, plans)
   if (!result.ok) return page(errorNotice(result.fault), result.status)
@@ -206,6 +207,32 @@ const showSimulation = async (request: ConsoleRequest): Promise<PageView> => {
     200,
     tables,
   )
+}
+
+/** Bill of a statement for which another plan is compared. */
+type ComparedBill = { readonly object: string; readonly start: number; readonly end: number }
+
+/** Compare a bill with the plan in `plan`, and offer the choice of a plan. */
+export const planComparison = async (
+  request: ConsoleRequest,
+  bill: ComparedBill,
+): Promise<{ readonly content: Content; readonly tables: readonly TableView[] }> => {
+  const list = await request.api<ListOf<PlanWire>>('GET', '/plans?limit=100')
+  const plans = list.ok ? list.value.data : []
+  const chosen = request.query.get('plan') ?? ''
+  const others = [...request.query].filter(([name]) => !['plan', 'done', 'csv'].includes(name))
+  const page = new URLSearchParams({ object: bill.object, start: writeDate(bill.start), end: writeDate(bill.end) })
+  const form = html`<form class="filter" method="get" action="${request.path}">
+${others.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+${choice('plan', 'Plan', [['', plans.length === 0 ? 'No plans yet' : 'Choose a plan'], ...plans.map(one => [one.id, one.name] as const)], chosen)}
+<button class="quiet" type="submit">Compare</button></form>
+<p class="hint">The <a href="/console/simulations?${page.toString()}\">page
+of simulations</a> also compares other tariffs.</p>`
+  if (chosen === '') return { content: form, tables: [] }
+  const result = await simulate(request, { ...bill, plan: chosen, tariff: '' }, plans)
+  if (!result.ok) return { content: html`${form}${errorNotice(result.fault)}`, tables: [] }
+  const { content, tables } = comparison(request, result.value)
+  return { content: html`${form}${stateOf(request, result.value)}${content}`, tables }
 }
 
 export const simulationRoutes: readonly ConsoleRoute[] = [getRoute('/console/simulations', showSimulation)]

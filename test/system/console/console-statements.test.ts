@@ -1,0 +1,83 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Client } from '../../support/system/client.ts'
+import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
+import { signIn, type Visitor } from '../../support/web/console-visitor.ts'
+
+const system = useSharedSystem()
+const march = 'start=2026-03-01&end=2026-04-01'
+
+let visitor: Visitor
+let client: Client
+let home = ''
+
+/** A location with 10 kWh at 0.30 in March 2026 and a fee of 2 each month: 5 EUR. */
+beforeAll(async () => {
+  const { base_url: base, account_id: account, test_key: key } = system.sandbox()
+  client = await system.login()
+  visitor = await signIn(base, account, key)
+  home = await makeHome(client, { import: 0.3 })
+  await makeOne(client, '/charges', {
+    ...{ location_id: home, kind: 'FIXED', name: 'Standing fee', component: 'base', price: 2, per: 'MONTH' },
+  })
+  await client.submit([bought(home, 10, '2026-03-10T11:00:00Z', '2026-03-10T12:00:00Z')])
+})
+
+const statementPage = async (): Promise<string> => {
+  const { text } = await visitor.get(`/console/statements?location_id=${home}&${march}`)
+  return /\/console\/statements\/stm_[0-9a-f]+/.exec(text)?.[0] ?? expect.fail(text)
+}
+
+const stored = async (page: string): Promise<{ readonly status: string }> =>
+  client.ask('GET', page.replace('/console', ''))
+
+describe('the page of a statement', () => {
+  it('has its own address, the calculation of each line and the prices of each line', async () => {
+    const { status, text } = await visitor.get(`${await statementPage()}?prices=1`)
+    expect(status, text).toBe(200)
+    expect(text).toContain('title="Exact: 5 EUR"')
+    expect(text).toContain('1 month × 2')
+    expect(text).toContain('0.3 EUR/kWh')
+    const csv = await visitor.get(`${await statementPage()}?csv=lines`)
+    expect(csv.text).toMatch(/Energy,energy,energy,10 kWh,0\.3,3,10 kWh × 0\.3,trf_/)
+  })
+
+  it('compares the bill with another plan', async () => {
+    const plan = await makeOne(client, '/plans', {
+      ...{ name: 'Cheaper plan', currency_code: 'EUR' },
+      tariffs: [{ direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.1) }],
+    })
+    const page = await statementPage()
+    expect((await visitor.get(page)).text).toContain(`<option value="${plan}">Cheaper plan</option>`)
+    // 10 kWh at 0.10 without a fee: 1 EUR, so 4 EUR less.
+    const { text } = await visitor.get(`${page}?plan=${plan}`)
+    expect(text).toMatch(/With Cheaper plan the bill is <strong><data class="amount" value="1"/)
+    expect(text).toMatch(/value="4" title="Exact: 4 EUR">4\.00&nbsp;EUR<\/data> less/)
+  })
+
+  it('is finalised only with the gaps accepted, listed, and voided with its first day typed', async () => {
+    const page = await statementPage()
+    const finalise = `${page}/finalise`
+    const refused = await visitor.send(finalise, finalise)
+    expect([refused.status, refused.text.includes('role="alert"')]).toEqual([400, true])
+    expect((await stored(page)).status).toBe('DRAFT')
+    const done = await visitor.send(finalise, finalise, { allow_incomplete: 'on' })
+    expect([done.status, done.to]).toEqual([303, `${page}?done=finalised`])
+    expect((await stored(page)).status).toBe('FINAL')
+    expect((await visitor.get('/console/statements')).text).toContain(`href="${page}"`)
+    const voided = `${page}/void`
+    expect((await visitor.get(`${page}?done=finalised`)).text).toContain(`href="${voided}"`)
+    const wrong = await visitor.send(voided, voided, { confirm: '2026-03-02' })
+    expect([wrong.status, (await stored(page)).status]).toEqual([400, 'FINAL'])
+    const right = await visitor.send(voided, voided, { confirm: '2026-03-01' })
+    expect([right.to, (await stored(page)).status]).toEqual([`${page}?done=voided`, 'DRAFT'])
+  })
+
+  it('refuses to finalise a statement that changed after the page was shown', async () => {
+    const page = await statementPage()
+    const finalise = `${page}/finalise`
+    const wrong = { hash: 'f'.repeat(64), allow_incomplete: 'on' }
+    const refused = await visitor.send(finalise, finalise, wrong)
+    expect([refused.status, (await stored(page)).status]).toEqual([400, 'DRAFT'])
+  })
+})
