@@ -26,6 +26,7 @@ import { findRoutes } from './find/find.ts'
 import { isSecure, readOwnForm, type SentForms, sentForms } from './forms.ts'
 import { keyRoutes } from './keys.ts'
 import type { ApiCall } from './kit/api-requests.ts'
+import { type LastActions, lastActions } from './kit/last-action.ts'
 import { objectRoutes } from './objects/object-pages.ts'
 import { planKind } from './objects/plan-kind.ts'
 import { planRoutes } from './objects/plan-pages.ts'
@@ -114,12 +115,12 @@ const assetAnswer = (name: string): Response | null => {
 type SignedInRequest = Omit<ConsoleRequest, 'ids' | 'api'>
 
 /** State that all requests share. */
-type ConsoleState = { readonly forms: SentForms; readonly share: FairShare }
+type ConsoleState = { readonly forms: SentForms; readonly share: FairShare; readonly actions: LastActions }
 
 /** Answer with a page or run the action of a form. A form that was already sent is refused. */
 const answerRoute = async (
   dependencies: ConsoleDependencies,
-  { forms, share }: ConsoleState,
+  { forms, share, actions }: ConsoleState,
   route: ConsoleRoute,
   request: SignedInRequest,
   ids: readonly string[],
@@ -135,7 +136,13 @@ const answerRoute = async (
     const api = apiFor({ fetch: dependencies.fetch, sign }, session, calls)
     const result = await route.answer({ ...request, api, ids })
     if ('status' in result && (result.status ?? 200) >= 400) forms.forget(formId)
-    return answerResult(result, path, { ...request, calls, isHttps: request.origin?.startsWith('https:') === true })
+    if (route.method === 'POST' && 'to' in result)
+      actions.keep(request.token, {
+        ...{ calls: calls.filter(({ method }) => method !== 'GET'), undo: result.undo ?? null },
+      })
+    const last = request.query.has('done') ? actions.take(request.token) : null
+    const isHttps = request.origin?.startsWith('https:') === true
+    return answerResult(result, path, { ...request, calls, last, isHttps })
   } catch (error) {
     forms.forget(formId)
     throw error
@@ -223,7 +230,7 @@ export const createConsole = (dependencies: ConsoleDependencies): Hono => {
     ...myAccountRoutes(dependencies),
     ...auditLogRoutes(dependencies),
   ]
-  const state: ConsoleState = { forms: sentForms(), share: fairShare(pageLimits) }
+  const state: ConsoleState = { forms: sentForms(), share: fairShare(pageLimits), actions: lastActions() }
   const app = new Hono({ strict: false })
   app.use(async ({ req }, next) => {
     if (['GET', 'HEAD', 'POST'].includes(req.method)) return next()

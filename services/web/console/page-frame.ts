@@ -5,6 +5,7 @@ import type { PageResult } from './console-request.ts'
 import { type ApiCall, apiRequests } from './kit/api-requests.ts'
 import type { TableView } from './kit/data-table.ts'
 import { doneNotice } from './kit/done-notice.ts'
+import type { LastAction, Undo } from './kit/last-action.ts'
 import { navigation, navigationButton, searchForm } from './navigation.ts'
 import { type ConsoleSession, cookieFor, sessionSeconds } from './session.ts'
 
@@ -54,6 +55,15 @@ const headerOf = (session: ConsoleSession, csrf: string, query: URLSearchParams)
     session.user === null ? null : html`<a href="/console/me">${session.user.address}</a>`
   }${signOutForm(csrf)}</header>`
 
+/** Button that restores the state before the last action. */
+const undoForm = (csrf: string, undo: Undo | null): Html | null => {
+  if (undo === null) return null
+  const fields = Object.entries(undo.fields).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  )
+  return form(csrf, undo.action, html`${fields}<button class="quiet" type="submit">Undo this change</button>`, 'undo')
+}
+
 const chartFiles = html`<link rel="stylesheet" href="/console/assets/uplot.css">
 <script src="/console/assets/uplot.js" defer></script>`
 
@@ -65,7 +75,7 @@ const noQuery = new URLSearchParams()
 const pageDocument = (
   view: PageView,
   path: string,
-  { csrf, session, query = noQuery, calls = [] }: PageAudience,
+  { csrf, session, query = noQuery, calls = [], last = null }: PageAudience,
 ): Html =>
   html`<!doctype html>
 <html lang="en">
@@ -83,7 +93,7 @@ ${view.hasCharts === true ? chartFiles : null}
 <a class="skip" href="#content">Skip to content</a>
 ${session === null ? anonymousHeader : headerOf(session, csrf, query)}
 <div class="${session === null ? 'alone' : 'with-places'}">${session === null ? null : navigation(path, session)}
-<main id="content" tabindex="-1">${(view.status ?? 200) < 400 ? doneNotice(query) : null}${view.body}${apiRequests(calls)}</main></div>
+<main id="content" tabindex="-1">${(view.status ?? 200) < 400 ? doneNotice(query) : null}${undoForm(csrf, last?.undo ?? null)}${view.body}${apiRequests(calls, last?.calls)}</main></div>
 </body>
 </html>
 `
@@ -98,7 +108,7 @@ const headers = {
 
 /**
  * Receiver of a page: `session` is null before the sign-in; `cookie` is a new cookie; `calls` are the requests of the
- * page to the API.
+ * page to the API. `last` is the action that led to the page.
  */
 type PageAudience = {
   readonly session: ConsoleSession | null
@@ -106,6 +116,7 @@ type PageAudience = {
   readonly cookie?: string
   readonly query?: URLSearchParams
   readonly calls?: readonly ApiCall[]
+  readonly last?: LastAction | null
   readonly isHttps?: boolean
 }
 

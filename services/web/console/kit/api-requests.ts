@@ -18,10 +18,13 @@ const curlOf = ({ method, path, body }: ApiCall): string =>
 export const curlBlock = (call: ApiCall): Html =>
   html`<pre class="block" tabindex="0" role="group" aria-label="Request to paste">${curlOf(call)}</pre>`
 
-/** Show the requests of a page to the API. */
-export const apiRequests = (calls: readonly ApiCall[]): Html | null =>
+const requestList = (calls: readonly ApiCall[], name: string): Html | null =>
   calls.length === 0
     ? null
-    : html`<details class="requests"><summary>As curl: ${calls.length === 1 ? 'the request' : `the ${calls.length} requests`} of this page</summary>
+    : html`<details class="requests"><summary>As curl: ${calls.length === 1 ? 'the request' : `the ${calls.length} requests`} of ${name}</summary>
 <p class="hint">WATTLEDGER_URL is the address of this service, and WATTLEDGER_KEY is an API key.</p>
 ${calls.map(curlBlock)}</details>`
+
+/** Show the requests of a page to the API, and those of the action that led to the page. */
+export const apiRequests = (calls: readonly ApiCall[], action: readonly ApiCall[] = []): Html =>
+  html`${requestList(action, 'your change')}${requestList(calls, 'this page')}`

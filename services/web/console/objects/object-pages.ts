@@ -185,7 +185,9 @@ const changeObject = async <Wire extends AnyObject>(
       ? await checkedChange<Wire>(request, { ...change, fields: members.map(({ name }) => name) })
       : await api<Wire>('PATCH', change.path, read.body)
   if ('body' in changed) return changed
-  return changed.ok ? { to: `${path}?done=saved` } : again(changed.fault)
+  if (!changed.ok) return again(changed.fault)
+  const former = Object.fromEntries(members.map(member => [member.name, formText(before, member)]))
+  return { to: `${path}?done=saved`, undo: { action: `${path}/edit`, fields: former } }
 }
 
 const deleteObject = async <Wire extends AnyObject>(

@@ -219,7 +219,8 @@ const endAssignment = (request: ConsoleRequest): Promise<PageResult> =>
       ...{ button: 'Change end', typed: null, fields: ['end_date'] },
     })
     if (isPage(result)) return result
-    return result.ok ? { to: `${path}?done=saved` } : endForm(request, title, { ...page, end }, result.fault)
+    const undo = { action: page.action, fields: { end_date: assignment.end_date ?? '' } }
+    return result.ok ? { to: `${path}?done=saved`, undo } : endForm(request, title, { ...page, end }, result.fault)
   })
 
 const deleteAssignment = (request: ConsoleRequest): Promise<PageResult> =>

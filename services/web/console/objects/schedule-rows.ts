@@ -1,5 +1,6 @@
 import { exactNumber, type JsonNumber, numberText } from '../../../contract/json/exact-number.ts'
 import type { ScheduleEntryInput } from '../../../contract/tariffs/read-tariff-terms.ts'
+import { trimEnd } from '../../../domain/trim-end.ts'
 
 /** Names of the inputs of a row. */
 export const rowNames = [
@@ -62,7 +63,7 @@ const shifted = (text: string, digits: 2 | -2): string => {
   if (whole === '') return text
   const all = digits === 2 ? whole + fraction.padEnd(2, '0') : whole.padStart(3, '0') + fraction
   const point = digits === 2 ? whole.length + 2 : Math.max(whole.length, 3) - 2
-  const value = `${all.slice(0, point)}.${all.slice(point)}`.replace(/\.?0+$/, '').replace(/^0+(?=\d)/, '')
+  const value = trimEnd(trimEnd(`${all.slice(0, point)}.${all.slice(point)}`, '0'), '.').replace(/^0+(?=\d)/, '')
   return sign + (value === '' ? '0' : value)
 }
 
