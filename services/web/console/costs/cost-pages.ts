@@ -6,6 +6,7 @@ import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ApiResult, Fault } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
 import { energy, exactText, kilowattHours, money, sumTexts, wholeNumber } from '../kit/amount.ts'
+import { curlBlock } from '../kit/api-requests.ts'
 import { type Bar, barChart } from '../kit/bar-chart.ts'
 import { type Column, dataTable, withParameters } from '../kit/data-table.ts'
 import {
@@ -19,6 +20,7 @@ import {
   zoneOf,
 } from '../kit/dates.ts'
 import { objectName } from '../kit/object-name.ts'
+import { firstRecord } from '../kit/first-requests.ts'
 import type { PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field, instant } from '../page-parts.ts'
 
@@ -271,7 +273,7 @@ ${facts(
 )}
 ${noteOf(cost)}${
   isEmpty
-    ? html`<div class="empty"><p>No records in this period. Choose another period, or send records.</p></div>`
+    ? html`<div class="empty"><p>No records in this period. Choose another period, or send records:</p>${curlBlock(firstRecord(/^loc_/.test(id) ? { location_id: id } : {}))}</div>`
     : html`${chartOf(request, cost, unit, range)}${table.markup}`
 }`,
   }

@@ -5,8 +5,10 @@ import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
 import { energy, exactText, kilowattHours, money, percent, sumTexts, unitPrice, wholeNumber } from '../kit/amount.ts'
+import { curlBlock } from '../kit/api-requests.ts'
 import { type Column, dataTable } from '../kit/data-table.ts'
 import { objectName } from '../kit/object-name.ts'
+import { firstRecord } from '../kit/first-requests.ts'
 import type { PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, instant, listQuery, pageLinks } from '../page-parts.ts'
 import { correctionsOfRecord } from './correction-pages.ts'
@@ -154,7 +156,7 @@ ${filters.map(([name, label]) => field(name, label, { value: query.get(name) ?? 
   if (list === null)
     return {
       title: 'Records',
-      body: html`${head}<div class="empty"><p>Enter a location, device, session, reference or batch.</p></div>`,
+      body: html`${head}<div class="empty"><p>Enter a location, device, session, reference or batch. This request sends a record:</p>${curlBlock(firstRecord())}</div>`,
     }
   if (!list.ok) return { title: 'Records', status: list.status, body: html`${head}${errorNotice(list.fault)}` }
   const { data } = list.value

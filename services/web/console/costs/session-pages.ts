@@ -3,7 +3,9 @@ import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ApiResult, ListOf } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
 import { differenceOf, energy, exactText, kilowattHours, money, unitPrice } from '../kit/amount.ts'
+import { curlBlock } from '../kit/api-requests.ts'
 import { dataTable } from '../kit/data-table.ts'
+import { firstRecord } from '../kit/first-requests.ts'
 import type { PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, instant, row, table } from '../page-parts.ts'
 import type { CostWire } from './cost-pages.ts'
@@ -143,7 +145,8 @@ const showSessions = async (request: ConsoleRequest): Promise<PageView> => {
     title: 'Sessions',
     body: html`<h1>Sessions</h1>
 <p class="lead">A session adds up the records with one session reference, such as a charging session.</p>${sessionForm('', '')}
-<p class="hint">The search at the top finds sessions by a part of their reference.</p>`,
+<p class="hint">The search at the top finds sessions by a part of their reference.</p>
+<div class="empty"><p>A record with a session reference begins a session:</p>${curlBlock(firstRecord({ session_reference_id: 'session-1' }))}</div>`,
   }
 }
 
