@@ -19,8 +19,8 @@ import {
   readRange,
   zoneOf,
 } from '../kit/dates.ts'
-import { objectName } from '../kit/object-name.ts'
 import { firstRecord } from '../kit/first-requests.ts'
+import { objectName } from '../kit/object-name.ts'
 import type { PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field, instant } from '../page-parts.ts'
 

@@ -33,7 +33,7 @@ export const editorRows = (rows: readonly ScheduleRow[], fault: Fault | null): H
 <p class="hint" id="rows-hint">Months: Jan, Feb … or All. Days: Mon, Tue … Weekdays, Weekend, Holidays or All. 00:00 as an end is midnight. Rows with the same time
 are tiers: each but the last has an upper limit in kWh per month. Empty rows are ignored.</p>
 ${fault?.field === 'schedule' ? html`<p class="fault" id="rows-fault">${fault.message}</p>` : null}
-<div class="scroll" role="region" tabindex="0" aria-label="Prices"><table class="lines" aria-describedby="rows-hint">
+<div class="scroll" role="group" tabindex="0" aria-label="Prices"><table class="lines" aria-describedby="rows-hint">
 <thead><tr><th scope="col">Row</th>${columns.map(([, label]) => html`<th scope="col">${label}</th>`)}</tr></thead>
 <tbody>${rows.map(
     (row, index) =>

@@ -108,8 +108,8 @@ const comparison = (request: ConsoleRequest, simulation: SimulationWire): { cont
     content: html`<p class="lead">With ${other.name} the bill is <strong>${money(other.total, currency)}</strong> instead of
 <strong>${money(baseline.total, currency)}</strong>: ${money(difference.replace('-', ''), currency)} ${isLower ? 'less' : 'more'}.</p>
 ${baseline.complete ? null : html`<p class="notice warn">Records or prices of this time are missing, or its days have not ended. The amounts can still change.</p>`}
-<section aria-labelledby="lines-title"><h2 id="lines-title">Lines</h2>${lines.markup}</section>
-<section aria-labelledby="months-title"><h2 id="months-title">Months</h2>${months.markup}</section>`,
+<section aria-labelledby="simulated-lines-title"><h2 id="simulated-lines-title">Lines with ${other.name}</h2>${lines.markup}</section>
+<section aria-labelledby="simulated-months-title"><h2 id="simulated-months-title">Months with ${other.name}</h2>${months.markup}</section>`,
   }
 }
 
