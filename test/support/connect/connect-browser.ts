@@ -1,13 +1,19 @@
 import { mkdirSync } from 'node:fs'
 import type { Browser, Page as Tab } from 'playwright-core'
+import { pageFaults } from '../web/page-faults.ts'
 
 /** Folder for screenshots of the pages, for example CONNECT_SHOTS=/tmp/shots. Without it, none are saved. */
 const screenshotFolder = process.env['CONNECT_SHOTS']
 
 const widths = { phone: 360, desktop: 1_280 }
 
-/** Save screenshots of a tab at phone and desktop width, in light and dark mode. */
+/**
+ * Check that axe finds nothing on the page of a tab, at phone and desktop width, in light and dark mode. Then save its
+ * screenshots. Throws with the faults.
+ */
 export const saveScreenshots = async (tab: Tab, name: string): Promise<void> => {
+  const faults = await pageFaults(tab, name)
+  if (faults.length > 0) throw new Error(faults.join('\n'))
   if (screenshotFolder === undefined) return
   mkdirSync(screenshotFolder, { recursive: true })
   const before = tab.viewportSize()
