@@ -213,16 +213,19 @@ export const processPage = async (
   const results: [string, Exclude<LocationResult, 'LATER'>][] = []
   let length = 0
   let pauseMs = 0
+  const isEnough = (): boolean => length > maxPageLength || performance.now() > deadline || signal.aborted
   for (const locationId of page.locationIds) {
-    const result = together.get(locationId) ?? (await calculateAlone(context, locationId))
+    const known = together.get(locationId)
+    // Statements that are calculated already count, also if their calculation took longer than a page may.
+    if (known === undefined && results.length > 0 && isEnough()) break
+    const result = known ?? (await calculateAlone(context, locationId))
     if (result === 'LATER') {
       pauseMs = failurePauseMs
       break
     }
     results.push([locationId, result])
     length += 'text' in result ? result.text.length : 0
-    const isEnough = length > maxPageLength || performance.now() > deadline || signal.aborted
-    if (isEnough || page.attempts > attemptLimits.together) break
+    if (page.attempts > attemptLimits.together) break
   }
   // Until the location that ended the process is found, each location of the page is calculated alone.
   const attempts = page.attempts > attemptLimits.together ? attemptLimits.together : 0
