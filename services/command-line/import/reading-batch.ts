@@ -1,5 +1,11 @@
 import { objectNameText } from '../../contract/interchange/file-reading.ts'
-import { type FileReading, isRefusedRow, type ReadRow, type RefusedRow } from '../../domain/interchange/reading.ts'
+import {
+  type FileReading,
+  isRefusedRow,
+  type ObjectName,
+  type ReadRow,
+  type RefusedRow,
+} from '../../domain/interchange/reading.ts'
 
 /** Rows that are sent together and acknowledged together. */
 export type ReadingBatch = {
@@ -11,8 +17,8 @@ export type ReadingBatch = {
   readonly registers: ReadonlyMap<string, readonly FileReading[]>
   /** Rows that are refused before they are sent. */
   readonly refused: readonly RefusedRow[]
-  /** Times of the readings by meter. */
-  readonly times: ReadonlyMap<string, TimeRange>
+  /** Times of the readings of each meter: by location, then by device. */
+  readonly times: ReadonlyMap<string, ReadonlyMap<string, TimeRange>>
 }
 
 /** First and last time of the readings of a meter. Instants in ms. */
@@ -35,6 +41,9 @@ const maxRefused = 10_000
 const meterOf = ({ location, device }: FileReading): string =>
   device === null ? objectNameText(location) : `${objectNameText(location)}\n${objectNameText(device)}`
 
+/** Key of an object. An id and an equal reference share it: their batches are then sent one after the other. */
+const keyOf = (name: ObjectName | null): string => (name === null ? '' : 'id' in name ? name.id : name.reference)
+
 const registerOf = (reading: FileReading): string =>
   [
     meterOf(reading),
@@ -49,16 +58,19 @@ export const startBatch = (): BatchBuilder => {
   const intervals: FileReading[] = []
   const registers = new Map<string, FileReading[]>()
   const refused: RefusedRow[] = []
-  const times = new Map<string, TimeRange>()
+  const times = new Map<string, Map<string, TimeRange>>()
   let lastLine = 0
   let count = 0
   const noteTime = (reading: FileReading): void => {
-    const meter = meterOf(reading)
-    const range = times.get(meter)
-    if (range === undefined) times.set(meter, { first: reading.start, last: reading.end })
+    const { location, device, start: first, end: last } = reading
+    // Two look-ups are faster than a joined key, which is a new text for each row.
+    const meters = times.get(keyOf(location))
+    const range = meters?.get(keyOf(device))
+    if (meters === undefined) times.set(keyOf(location), new Map([[keyOf(device), { first, last }]]))
+    else if (range === undefined) meters.set(keyOf(device), { first, last })
     else {
-      range.first = Math.min(range.first, reading.start)
-      range.last = Math.max(range.last, reading.end)
+      range.first = Math.min(range.first, first)
+      range.last = Math.max(range.last, last)
     }
   }
   const add = (row: ReadRow): void => {
@@ -92,9 +104,13 @@ export const startBatch = (): BatchBuilder => {
  */
 export const areBatchesRelated = (one: ReadingBatch, other: ReadingBatch): boolean => {
   const [few, many] = one.times.size < other.times.size ? [one, other] : [other, one]
-  for (const [meter, { first, last }] of few.times) {
-    const range = many.times.get(meter)
-    if (range !== undefined && range.first < last && first < range.last) return true
+  for (const [location, meters] of few.times) {
+    const others = many.times.get(location)
+    if (others === undefined) continue
+    for (const [device, { first, last }] of meters) {
+      const range = others.get(device)
+      if (range !== undefined && range.first < last && first < range.last) return true
+    }
   }
   return false
 }
