@@ -43,6 +43,8 @@ const failurePauseMs = 2_000
 const sweepMs = 5_000
 /** Claims after which an export fails: a file that ends its process would otherwise be written for ever. */
 const maxAttempts = 5
+/** Failures that an export can cause by its size. They count as attempts, so that it does not repeat for ever. */
+const ownFailures: readonly string[] = ['export_differs', 'clickhouse_busy', 'clickhouse_timeout']
 /** Disk space in bytes that exports leave to the stores. */
 const minFreeBytes = 1_024 * 2 ** 20
 /** Group of the cost workers, whose offsets are the positions of stored records. */
@@ -174,7 +176,7 @@ const runExport = async (
   } catch (error) {
     if (isRefusal(guard.signal.reason)) await finish({ refusal: guard.signal.reason })
     else if (!guard.signal.aborted) {
-      const isTemporary = stopping.aborted || (isFailure(error) && error.retriable && error.code !== 'export_differs')
+      const isTemporary = stopping.aborted || (isFailure(error) && error.retriable && !ownFailures.includes(error.code))
       if (!stopping.aborted) logger.warn({ err: error, exportId: claimed.id }, 'Export failed, retrying')
       await releaseExport(operator, claimed, {
         pauseMs: stopping.aborted ? 0 : failurePauseMs,
