@@ -38,7 +38,7 @@ const resendButton = (request: ConsoleRequest, path: string): Html | null =>
 const resendForm = ({ csrf }: ConsoleRequest, path: string): Html =>
   form(csrf, `${path}/resend`, html`<button class="quiet" type="submit">Resend</button>`, 'inline')
 
-export const deliveryColumns = ['Created', 'Event', 'Status', 'Attempts', 'Next attempt', '']
+export const deliveryColumns = ['Created', 'Event', 'Status', 'Attempts', 'Next attempt', 'Action']
 
 /** Create the table row of a delivery. */
 export const deliveryRow = (request: ConsoleRequest, one: WebhookDeliveryWire): Row => {
