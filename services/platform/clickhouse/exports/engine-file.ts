@@ -25,7 +25,7 @@ const maxSeconds = 3_600
 
 /**
  * Settings of a statement that writes a file: instants in ISO 8601, empty cells for null, lines of RFC 4180, and buffers
- * that keep the memory flat. A sort larger than 128 MiB continues on the disk. Twenty million rows make a hundred files, which
+ * that keep the memory flat. A sort larger than 128 MiB continues on the disk. Twenty million rows make 150 files, which
  * are merged together, so their blocks and buffers are small.
  */
 export const fileSettings = `max_execution_time=${maxSeconds}, max_threads=2, max_insert_threads=1,
