@@ -197,7 +197,7 @@ describe('schema files', () => {
     const engines = schemaFiles().flatMap(file =>
       statementsOf(file.sql, true).flatMap(sql => sql.match(/^ENGINE = \w+/gm) ?? []),
     )
-    expect(engines).toHaveLength(10)
+    expect(engines).toHaveLength(11)
     for (const engine of engines) expect(engine).toMatch(/^ENGINE = Replicated\w*MergeTree$/)
   })
 })
