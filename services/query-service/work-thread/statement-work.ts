@@ -119,7 +119,7 @@ function* calculate(
   const { records, rows, priceInterval } = yield* read
   const { maxRecords, view, records: stored } = input
   if (records.length > maxRecords) {
-    const message = `The charges of the statement read more than ${maxRecords} records. Ask for fewer days. If the charges read earlier months, intervals of 60 minutes or fewer months read fewer records`
+    const message = `The charges of the statement read more than ${maxRecords} records. Ask for fewer days, intervals of 60 minutes, or fewer months before the statement`
     return refused('too_many_records', message)
   }
   if (priceInterval.start < stored.priceInterval.start || priceInterval.end > stored.priceInterval.end) return null

@@ -86,7 +86,7 @@ it('a simulation that ends its process five times has failed, and the next one i
   const message = `The calculation ended early 5 times at the location ${home}. Simulate it with fewer days, candidates or charges, or report it.`
   expect([failed.status, failed.error]).toEqual(['FAILED', { code: 'internal_error', message }])
   const { id: next } = (await client.ask('POST', '/simulations', {
-    ...{ ...body, start_date: '2024-01-01' },
+    ...body,
     candidates: Array.from({ length: 50 }, (_, index) => ({ name: `c${index}`, charges: [...charges, ...charges] })),
   })) as SimulationAnswer
   const done = await until(

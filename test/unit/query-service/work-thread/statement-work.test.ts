@@ -91,7 +91,7 @@ it('the lines of a FINAL statement are read without an answer, and its table fro
 
 it('more records than allowed are refused with advice', () => {
   const message =
-    'The charges of the statement read more than -1 records. Ask for fewer days. If the charges read earlier months, intervals of 60 minutes or fewer months read fewer records'
+    'The charges of the statement read more than -1 records. Ask for fewer days, intervals of 60 minutes, or fewer months before the statement'
   expect(run(inputOf({ maxRecords: 0 })).head.state).toBe('CALCULATED')
   expect(run(inputOf({ maxRecords: -1 }))).toEqual({
     head: { state: 'REFUSED', refusal: { code: 'too_many_records', message } },
