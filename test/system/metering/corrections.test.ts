@@ -82,6 +82,14 @@ describe('the corrections of records', () => {
     expect(data.map(({ before, after }) => [before.confidence, after.confidence])).toEqual([[0.5, 1]])
   })
 
+  it('have the largest energy of a record exactly', async () => {
+    const home = await makeHome(client, { import: 0.1 })
+    const record = bought(home, 100_000_000, at(1), at(2))
+    await send(record)
+    await send({ ...record, value: 99_999_999.5 })
+    expect(energies(await list(`location_id=${home}`))).toEqual([[100_000_000_000, 99_999_999_500]])
+  })
+
   it('are found by record, device, arrival and cursor, and by no other account', async () => {
     const home = await makeHome(client, { import: 0.1 })
     const device = (await client.ask('POST', '/devices', { reference_id: `meter of ${home}` })) as {

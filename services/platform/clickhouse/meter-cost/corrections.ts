@@ -1,4 +1,3 @@
-import { energyScale } from '../../../domain/quantity.ts'
 import type { SubmittedValues, ValueChange } from '../../../domain/record/correction.ts'
 import type { MeterRecord } from '../../../domain/record/record.ts'
 import type { ClickHouse } from '../clickhouse.ts'
@@ -14,7 +13,7 @@ import {
 import { id } from '../encoding/fast-path/native-types.ts'
 import { idLiteral, instantLiteral, listLiteral, wholeLiteral } from '../encoding/literals.ts'
 import { byRecordId, isAmong, meterCost, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
-import { noBatch, rowTypes } from './meter-cost-rows.ts'
+import { rowTypes } from './meter-cost-rows.ts'
 
 /** Correction of a record. `recordId` has the digits of the id. Ids ascend with the arrival of the corrections. */
 export type MeterCorrectionRow = Tenant &
@@ -152,6 +151,30 @@ export type RecordKey = { readonly locationId: string; readonly start: number; r
 /** Records per statement, so that it has less than the 256 KiB that the engine parses. */
 const keysOfStatement = 2_000
 
+/** Types of the columns that are read of a stored record, in their order. */
+const storedTypes = {
+  record_id: bareId,
+  energy,
+  energy_submitted: rowTypes.nullableEnergy,
+  record_confidence: uint32,
+  batch_id: batch,
+  received_at: instant,
+  version: rowTypes.uint64,
+  version_lead: rowTypes.uint64,
+} as const
+
+const readStored = (from: BlockReader, count: number): readonly (SubmittedValues & { readonly recordId: string })[] => {
+  const columns = readColumns(from, storedTypes, count)
+  return columns.record_id.map((recordId, i) => ({
+    recordId,
+    energy: valueAt(columns.energy_submitted, i) ?? valueAt(columns.energy, i),
+    confidence: valueAt(columns.record_confidence, i),
+    batchId: valueAt(columns.batch_id, i),
+    receivedAt: valueAt(columns.received_at, i),
+    sourceVersion: valueAt(columns.version, i) - valueAt(columns.version_lead, i),
+  }))
+}
+
 /** Read the submitted values of stored records by the digits of their ids. Records that are not stored are left out. */
 export const submittedValues = async (
   db: ClickHouse,
@@ -166,20 +189,9 @@ export const submittedValues = async (
       AND start_time >= ${instantLiteral((some[0] as RecordKey).start)}
       AND start_time <= ${instantLiteral((some.at(-1) as RecordKey).start)}
       AND record_id IN ${listLiteral(some.map(({ recordId }) => idLiteral(recordId)))}`
-    const rows = await db.rows(
-      `SELECT lower(hex(record_id)), toString(toInt128(ifNull(energy_submitted, energy) * ${10 ** energyScale})),
-        record_confidence, lower(hex(batch_id)), toUnixTimestamp64Milli(received_at), toString(source_version)
-      ${meterCost(tenant, condition)} ${byRecordId}`,
-      tenant,
-    )
-    for (const [record, wattHours, confidence, batchDigits, receivedAt, version] of rows)
-      found.set(String(record), {
-        energy: BigInt(String(wattHours)),
-        confidence: Number(confidence),
-        batchId: `bat_${batchDigits}` === noBatch ? null : `bat_${batchDigits}`,
-        receivedAt: Number(receivedAt),
-        sourceVersion: BigInt(String(version)),
-      })
+    const statement = `SELECT ${Object.keys(storedTypes).join(', ')} ${meterCost(tenant, condition)} ${byRecordId}`
+    for await (const block of db.stream(statement, tenant))
+      for (const { recordId, ...values } of decodeBlocks(block, readStored)) found.set(recordId, values)
   }
   return found
 }
