@@ -5,7 +5,7 @@ import type { MeterReadingRow } from '../platform/clickhouse/readings/meter-read
 import type { BatchFailureRow } from '../platform/clickhouse/readings/receipts.ts'
 import { runInTimeSlices, startTimeSlices } from '../platform/concurrency/time-slices.ts'
 import type { CachedPricing, PricingCache, PricingRequest } from '../platform/pricing-cache/pricing-cache.ts'
-import { type CorrectionFinder, correctionFinder, storeCorrections } from './correction-finder.ts'
+import { type CorrectionFinder, type Corrections, correctionFinder } from './correction-finder.ts'
 import { costReadings, type NewestReadings, type ReadingToStore } from './cost-readings.ts'
 import {
   type ChangeSets,
@@ -34,6 +34,8 @@ export type RecordsByLocation = ReadonlyMap<string, readonly RecordToCost[]>
 export type StepResult = {
   /** Rows that are not stored yet. */
   readonly rows: readonly MeterCostRow[]
+  /** Corrections of all records of the step. They are stored with the rows of their records. */
+  readonly corrections: Corrections
   /** Number of all rows and cost pieces of the step, stored or not. */
   readonly costed: { readonly rows: number; readonly pieces: number }
   readonly poison: readonly PoisonRecord[]
@@ -60,7 +62,7 @@ export type StepInput = {
  */
 export type CostStepOptions = {
   readonly stored: Promise<void>
-  readonly store: (rows: readonly MeterCostRow[]) => Promise<void>
+  readonly store: (rows: readonly MeterCostRow[], corrections: Corrections) => Promise<void>
   readonly canDefer: boolean
   /** The step is slow work, and also does the requests that take long. */
   readonly isSlowWork?: boolean
@@ -217,8 +219,7 @@ const runStep = async (
   for (const request of requests) invalidateCaches(dependencies, request)
   const buffer = rowBuffer(async rows => {
     await stored
-    await storeCorrections(db, corrections, rows)
-    await store(rows)
+    await store(rows, corrections)
   })
   const progress: StepProgress = {
     ...{ buffer, poison: [], failedRequests: [], pending: [], slowRequests: [], isSlowWork },
@@ -233,10 +234,9 @@ const runStep = async (
     deferred = await costRequests(dependencies, deferred, stored, new Map(), progress)
   }
   const { poison, failedRequests, slowRequests } = progress
-  const rows = buffer.rows()
-  await storeCorrections(db, corrections, rows)
   return {
-    rows,
+    rows: buffer.rows(),
+    corrections,
     costed: buffer.totals(),
     readings: readingsResult.readings,
     failures: readingsResult.failures,

@@ -17,6 +17,7 @@ import type { DeadLetter } from '../platform/log/messages.ts'
 import { rowVersionParts } from '../platform/log/row-version.ts'
 import type { Logger } from '../platform/telemetry/logger.ts'
 import type { Metrics } from '../platform/telemetry/metrics.ts'
+import { type Corrections, storeCorrections } from './correction-finder.ts'
 import type { StepResult } from './cost-step.ts'
 import type { DeadLetterEntry } from './count-outcomes.ts'
 import { deadLetterOf, deadLetterOfRecord, type PoisonRecord } from './dead-letter.ts'
@@ -34,15 +35,18 @@ export type StoreOptions = {
   readonly at: () => number
 }
 
+/** Result of a step without its rows and their corrections. */
+export type RestOfStep = Omit<StepResult, 'rows' | 'corrections'>
+
 /** Stores the effects of steps durably. */
 export type StepStore = {
   /**
-   * Store cost rows. A step can store some of them before it ends. The rows are encoded before the function waits for
-   * the store.
+   * Store cost rows, after the corrections of their records. A step can store some rows before it ends. The rows are
+   * encoded before the function waits for the store.
    */
-  readonly storeRows: (rows: readonly MeterCostRow[]) => Promise<void>
+  readonly storeRows: (rows: readonly MeterCostRow[], corrections: Corrections) => Promise<void>
   /** Store dead letters, deferred requests, failures and, last, readings. Return the dead letters. */
-  readonly storeRest: (step: StepSummary, result: Omit<StepResult, 'rows'>) => Promise<readonly DeadLetterEntry[]>
+  readonly storeRest: (step: StepSummary, result: RestOfStep) => Promise<readonly DeadLetterEntry[]>
 }
 
 const countUnpriced = (rows: readonly MeterCostRow[]): number =>
@@ -65,7 +69,7 @@ const firstReasons = (failed: readonly FailedRequest[]): readonly FailedRequest[
 const deadLettersOf = (
   { codec, at }: StoreOptions,
   step: StepSummary,
-  result: Omit<StepResult, 'rows'>,
+  result: RestOfStep,
 ): readonly DeadLetterEntry[] => [
   ...step.poison.map(letter => ({ letter, of: 'unreadable' as const, isReplay: false })),
   ...result.poison.flatMap((one): readonly DeadLetterEntry[] => {
@@ -125,10 +129,13 @@ export const stepStore = (options: StoreOptions): StepStore => {
   const { clickHouse, metrics, at } = options
   return {
     // The promise must not reference the rows: they would stay in memory during the insert.
-    storeRows: rows => {
+    storeRows: (rows, corrections) => {
       if (rows.length === 0) return Promise.resolve()
       const unpriced = countUnpriced(rows)
-      return runInTimeSlices(meterCostBlockInSteps(rows)).then(block => storeBlock(options, block, unpriced))
+      const corrected = storeCorrections(clickHouse, corrections, rows)
+      return Promise.all([runInTimeSlices(meterCostBlockInSteps(rows)), corrected]).then(([block]) =>
+        storeBlock(options, block, unpriced),
+      )
     },
     storeRest: async (step, result) => {
       const deadLetters = deadLettersOf(options, step, result)

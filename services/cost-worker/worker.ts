@@ -12,7 +12,7 @@ import { slowTasksOfRequests, splitStep } from './slow-work/split-step.ts'
 import { heavyLocations } from './slow-work/step-load.ts'
 import { dropErased, type FetchedMessages, readStep, type Step, summaryOf } from './step.ts'
 import { nextStepBytes } from './step-pace.ts'
-import { writeReceipts } from './store-step.ts'
+import { type RestOfStep, writeReceipts } from './store-step.ts'
 
 /** Running worker. It is live if its partitions have no messages, or if it made progress within the last 60 s. */
 export type CostWorker = AsyncDisposable & { readonly isLive: () => boolean }
@@ -49,7 +49,7 @@ const finishStoring = async (
   rowsStored: Promise<void>,
   pending: PendingStep,
   requests: readonly StoredRowRequest[],
-  result: Omit<StepResult, 'rows'>,
+  result: RestOfStep,
   startedAt: number,
 ): Promise<void> => {
   await rowsStored
@@ -65,11 +65,11 @@ const startStoring = (
   worker: Worker,
   pending: PendingStep,
   requests: readonly StoredRowRequest[],
-  { rows, ...result }: StepResult,
+  { rows, corrections, ...result }: StepResult,
 ): Promise<void> => {
   const startedAt = performance.now()
   // An erasure during the calculation removes the rows of its objects.
-  const rowsStored = worker.store.storeRows(worker.eraser.withoutErasedRows(rows))
+  const rowsStored = worker.store.storeRows(worker.eraser.withoutErasedRows(rows), corrections)
   return finishStoring(worker, rowsStored, pending, requests, result, startedAt)
 }
 
@@ -117,7 +117,7 @@ const runStep = async (worker: Worker, fetched: readonly FetchedMessages[]): Pro
   slowLoop.add(split, stepToStore, state.storing)
   const result = await costStep.run(step, {
     stored: state.storing,
-    store: rows => store.storeRows(eraser.withoutErasedRows(rows)),
+    store: (rows, corrections) => store.storeRows(eraser.withoutErasedRows(rows), corrections),
     canDefer: !state.isLogFull,
   })
   state.nextBytes = nextStepBytes(state.nextBytes, fetched, result.costed.pieces)

@@ -91,7 +91,7 @@ export const recordEntrance = ({
     accept: async (batch, content, { recordsSubmitted, recordsAccepted }) => {
       const { refused } = content
       const header = { kind: 'submission', ...batch, recordsSubmitted, recordsAccepted, refused } as const
-      // Both must end before the answer: otherwise a part of a failed submission could still be appended after it.
+      // A failure of one waits for the other: only the time limit answers while an append is in progress.
       const written = await withWriteLimit(writeLimitMs, limit =>
         Promise.allSettled([write(batch, content, limit), writer.writeHeader(header, limit)]),
       )

@@ -3,7 +3,7 @@ import type { CostStep, StepInput, StepResult } from '../cost-step.ts'
 import type { PoisonRecord } from '../dead-letter.ts'
 import type { Eraser } from '../erase.ts'
 import { emptySummary, type PendingStep } from '../pending-steps.ts'
-import type { StepStore } from '../store-step.ts'
+import type { RestOfStep, StepStore } from '../store-step.ts'
 import { defaultSlowWorkLimits, type SlowBatch, type SlowWork, type SlowWorkLimits, slowWork } from './slow-work.ts'
 
 export type SlowLoopDependencies = StepStore & {
@@ -16,7 +16,7 @@ export type SlowLoopDependencies = StepStore & {
    * Called with the records and the result of a batch. Returns true if the worker must stop; the result is then
    * discarded.
    */
-  readonly mustStop: (records: StepInput['records'], result: Omit<StepResult, 'rows'>) => boolean
+  readonly mustStop: (records: StepInput['records'], result: RestOfStep) => boolean
   /** The current instant in ms. */
   readonly at: () => number
 }
@@ -54,9 +54,9 @@ type LoopState = {
 const storeRows = async (
   { storeRows: store, at }: SlowLoopDependencies,
   state: LoopState,
-  rows: StepResult['rows'],
+  { rows, corrections }: Pick<StepResult, 'rows' | 'corrections'>,
 ): Promise<void> => {
-  await store(rows)
+  await store(rows, corrections)
   state.busySince = at()
 }
 
@@ -64,7 +64,7 @@ const storeRows = async (
 const storePoison = async (
   { storeRest }: SlowLoopDependencies,
   { stepOf }: SlowBatch,
-  result: Omit<StepResult, 'rows'>,
+  result: RestOfStep,
 ): Promise<void> => {
   const poisonByStep = Map.groupBy(result.poison, ({ entry }: PoisonRecord): PendingStep | undefined => stepOf(entry))
   const nothingElse = { deferred: [], failedRequests: [], failures: [], readings: [] }
@@ -87,15 +87,16 @@ const costBatch = async (dependencies: SlowLoopDependencies, state: LoopState, b
     readings: readings.filter(({ row }) => activeRows.has(row)),
     requests,
   }
-  const { rows, ...result } = await costStep.run(input, {
+  const activeOf = (all: StepResult['rows']) => eraser.withoutErasedRows(all)
+  const { rows, corrections, ...result } = await costStep.run(input, {
     stored: Promise.resolve(),
-    store: buffered => storeRows(dependencies, state, eraser.withoutErasedRows(buffered)),
+    store: (buffered, own) => storeRows(dependencies, state, { rows: activeOf(buffered), corrections: own }),
     canDefer: canDefer(),
     isSlowWork: true,
   })
   // The worker stops, and the result is discarded.
   if (mustStop(input.records, result)) throw new Error('Too many locations fail.')
-  await storeRows(dependencies, state, eraser.withoutErasedRows(rows))
+  await storeRows(dependencies, state, { rows: activeOf(rows), corrections })
   await storePoison(dependencies, batch, result)
   for (const one of await storeRest(emptySummary, { ...result, poison: [] }))
     batch.stepsByPartition.get(one.letter.partition)?.deadLetters.push(one)

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { type Corrections, storeCorrections } from '../../../services/cost-worker/correction-finder.ts'
 import { type CostStep, createCostStep } from '../../../services/cost-worker/cost-step.ts'
 import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
@@ -238,20 +239,21 @@ const pricingCacheOf = (playedLocations: ReadonlyMap<string, PlayedLocation>, { 
   }
 }
 
-const store = async (db: ClickHouse, rows: readonly MeterCostRow[]): Promise<void> => {
+const store = async (db: ClickHouse, rows: readonly MeterCostRow[], corrections: Corrections): Promise<void> => {
+  await storeCorrections(db, corrections, rows)
   if (rows.length > 0) await db.insert(meterCostBlock(rows))
 }
 
 const runCostStep = async (db: ClickHouse, costStep: CostStep, stepInput: StepArrivals): Promise<void> => {
   const stepResult = await costStep.run(stepInput, {
     stored: Promise.resolve(),
-    store: rows => store(db, rows),
+    store: (rows, corrections) => store(db, rows, corrections),
     canDefer: false,
   })
   if (stepResult.poison.length + stepResult.failedRequests.length > 0) {
     throw new Error([...stepResult.poison, ...stepResult.failedRequests].map(({ reason }) => reason).join('; '))
   }
-  await store(db, stepResult.rows)
+  await store(db, stepResult.rows, stepResult.corrections)
   if (stepResult.readings.length === 0) return
   await db.insert({
     table: 'meter_readings',
