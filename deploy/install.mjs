@@ -86,7 +86,7 @@ function linkNode() {
 
 /**
  * Install the locked packages, or only those that the service needs. Does nothing if they are installed.
- * Development packages are added beside the others, because a service may run from these at the same time.
+ * Development packages are added to the installed ones, because a service may use those at the same time.
  */
 export async function install({ omitDev }) {
   const hash = packagesHash()

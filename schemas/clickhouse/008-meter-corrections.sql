@@ -1,4 +1,4 @@
--- What a record was before it was sent again with another value or confidence. A row is written before the row of meter_cost that it is
+-- Values of a record before it was sent again with another value or confidence. A row is written before the row of meter_cost that it is
 -- about; a repeat writes the same row.
 CREATE TABLE IF NOT EXISTS meter_corrections
 (

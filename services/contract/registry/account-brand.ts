@@ -35,7 +35,7 @@ export const imageSources = (addresses: readonly (string | null)[]): string => {
   return ["img-src 'self' data:", ...[...origins].sort()].join(' ')
 }
 
-/** What people see of an account beside its name: web addresses, and the colour of buttons and links. */
+/** Brand of an account in addition to its name: web addresses, and the colour of buttons and links. */
 type AccountBrand = {
   readonly privacyUrl: string | null
   readonly termsUrl: string | null

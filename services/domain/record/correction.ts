@@ -17,7 +17,7 @@ export type ValueChange = { readonly before: SubmittedValues; readonly after: Su
 
 /**
  * Return the corrections that newly received values make, in the order of their arrival. `stored`: values of the stored
- * record, or null. Equal values are no correction. Received values that are not newer than the stored ones are left out,
+ * record, or null. Equal values are not a correction. Received values that are not newer than the stored ones are left out,
  * so a repeat after a crash finds the same corrections or none. Source: docs/rules/metering.md #corrections.
  */
 export const valueChanges = (

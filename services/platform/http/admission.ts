@@ -165,7 +165,8 @@ const admitRead = ({ limits, arrived, reads }: AdmissionState, name: string, liv
  * A live read is refused while complete live submissions use more than a quarter of the capacity.
  * A test read counts test submissions too. In that sum each other account counts at most an eighth.
  * Incomplete bodies do not count, so that a slow client cannot block other clients.
- * If submissions wait, their capacity is what the process answers in 4 s at its pace. `now` is a monotonic clock in ms.
+ * If submissions wait, their capacity is the number of bytes that the process answers in 4 s at its pace. `now` is a
+ * monotonic clock in ms.
  * The first submission is always admitted. Operations that neither read nor submit are never refused.
  * Source: docs/promises.md #i7, #s6.
  */

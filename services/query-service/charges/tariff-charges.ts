@@ -26,7 +26,7 @@ export const chargeDaysOfTariff = async (
   return interval === null ? null : chargeDaysOf(zone, interval)
 }
 
-/** Give a charge the days of its tariff. Null if nothing changes. */
+/** Change the days of a charge to those of its tariff. Null if nothing changes. */
 const followWith = async (
   transaction: TenantTransaction,
   charge: StoredCharge,
@@ -47,8 +47,8 @@ const followWith = async (
 }
 
 /**
- * Give the charges of a changed tariff its days: they end with it, and return with it. Charges of a voided tariff are
- * deleted. Returns the events and audit entries.
+ * Change the days of charges to those of their changed tariff: the charges end and return with the tariff. Charges of a
+ * voided tariff are deleted. Returns the events and audit entries.
  * Source: docs/rules/connect.md #standing-charge.
  */
 export const followTariff = async (

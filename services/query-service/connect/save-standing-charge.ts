@@ -49,7 +49,7 @@ const addChange = async ({ effects }: ConnectTransaction, charge: StoredCharge, 
 }
 
 /**
- * Save the standing charge of a session beside its saved tariff. Another amount replaces the charge before; no amount
+ * Save the standing charge of a session together with its tariff. Another amount replaces the charge before; no amount
  * removes it. Refuses what creating a charge refuses.
  * Source: docs/rules/connect.md #standing-charge.
  */

@@ -4,7 +4,7 @@ import { newId } from '../../ids/new-id.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
 import type { Query } from '../database.ts'
 
-/** What people see of an account beside its name; null: none. `brandColor` such as #0a5c3e. */
+/** Brand of an account in addition to its name; null: none. `brandColor` such as #0a5c3e. */
 export type AccountBrand = {
   readonly privacyUrl: string | null
   readonly termsUrl: string | null

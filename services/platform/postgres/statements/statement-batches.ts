@@ -47,8 +47,9 @@ export type BatchSelection =
   | { readonly all: true }
 
 /**
- * Find the locations of a selection, by id, `maxBatchLocations` + 1 at most. Of a plan those with an assignment in
- * `days`. Of a customer or an account, locations are left out that were deleted before the first of the days.
+ * Find the locations of a selection, by id, `maxBatchLocations` + 1 at most. A plan
+ * selects the locations with an assignment in `days`. A customer or an account selects no location that was deleted
+ * before the first of the days.
  * Refuses `location_not_found`, `customer_not_found` and `plan_not_found`.
  */
 export const locationsOfBatch = async (

@@ -3,7 +3,7 @@ import type { ApiCall } from './api-requests.ts'
 /** Form that restores the state before an action. */
 export type Undo = { readonly action: string; readonly fields: Readonly<Record<string, string>> }
 
-/** What the last form of a session did. */
+/** Requests of the last form of a session, and the form that undoes them. */
 export type LastAction = { readonly calls: readonly ApiCall[]; readonly undo: Undo | null }
 
 /** Actions that the next page of their session shows. `take` forgets the action. */

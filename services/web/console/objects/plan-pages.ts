@@ -39,7 +39,7 @@ const pricesMember: FormMember = {
 const pricesText = (version: Version | undefined): string =>
   JSON.stringify({ tariffs: version?.tariffs ?? [], charges: version?.charges ?? [] }, null, 2)
 
-/** Form of the prices of a version. An error of the prices is beside them. */
+/** Form of the prices of a version. An error of the prices appears next to the prices. */
 const versionForm = (
   { csrf }: ConsoleRequest,
   title: string,

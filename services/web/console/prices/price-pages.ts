@@ -56,7 +56,7 @@ export const intervalPrices = ({ data }: PricesWire): readonly IntervalPrice[] =
         ],
   )
 
-/** Tell whether a location has a price at an instant. */
+/** Return a function that checks if a location has a price at an instant. */
 const priceTest =
   ({ api }: ConsoleRequest, path: string, direction: string) =>
   async (at: number): Promise<boolean> => {
