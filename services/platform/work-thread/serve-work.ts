@@ -2,8 +2,16 @@ import { readlinkSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
 import { basename } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import type { FromThread, PausableWork, ToThread, WorkStep, WorkTable } from './work-messages.ts'
+import { getHeapSpaceStatistics } from 'node:v8'
+import { type MessagePort, receiveMessageOnPort, resourceLimits } from 'node:worker_threads'
+import {
+  type FromThread,
+  type PausableWork,
+  type ToThread,
+  usableShareOfHeap,
+  type WorkStep,
+  type WorkTable,
+} from './work-messages.ts'
 
 /** Time in ms that a task runs before another account gets its turn. */
 const sliceMs = 10
@@ -121,6 +129,20 @@ const receive = (state: ThreadState, message: ToThread): void => {
   else if (task !== undefined) task.chunksWanted += message.chunks
 }
 
+/**
+ * End this thread if its objects use more than the usable share of its heap.
+ * V8 has a limit of its own, but ends the whole process if a large array grows beyond it.
+ * New objects are not counted: V8 collects them before they count as old.
+ */
+const endIfTooLarge = (): void => {
+  const maxBytes = (resourceLimits.maxOldGenerationSizeMb ?? Number.POSITIVE_INFINITY) * 2 ** 20 * usableShareOfHeap
+  let bytes = 0
+  for (const { space_name: name, space_used_size: used } of getHeapSpaceStatistics()) {
+    if (!name.startsWith('new_')) bytes += used
+  }
+  if (bytes > maxBytes) process.exit(1)
+}
+
 const runTasks = async (state: ThreadState): Promise<void> => {
   if (state.isWorking) return
   state.isWorking = true
@@ -128,6 +150,7 @@ const runTasks = async (state: ThreadState): Promise<void> => {
     state.slices += 1
     state.lastSliceOf.set(next.account, state.slices)
     runSlice(state, next)
+    endIfTooLarge()
     for (let waiting = receiveMessageOnPort(state.port); waiting !== undefined; ) {
       receive(state, waiting.message)
       waiting = receiveMessageOnPort(state.port)

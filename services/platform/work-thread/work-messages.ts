@@ -25,3 +25,6 @@ export type FromThread =
   | { readonly kind: 'bytes'; readonly id: number; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly kind: 'end'; readonly id: number }
   | { readonly kind: 'fault'; readonly id: number; readonly error: string }
+
+/** Share of the heap of a thread that its work may use. The rest is for the objects of one slice. */
+export const usableShareOfHeap = 3 / 4

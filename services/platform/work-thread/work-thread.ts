@@ -4,7 +4,7 @@ import { type FairShare, fairShare, type ShareLimits } from '../concurrency/fair
 import { Failure } from '../failure.ts'
 import { type Chunks, onChunksEnd } from '../http/chunks.ts'
 import { busy } from '../http/request-body.ts'
-import type { FromThread, ToThread } from './work-messages.ts'
+import { type FromThread, type ToThread, usableShareOfHeap } from './work-messages.ts'
 
 /** Work to do. `input` is plain data that is copied. `bytes` is its size, or undefined for a small input. */
 export type WorkRequest = {
@@ -36,7 +36,7 @@ export type WorkThreadOptions = {
   readonly limits: ShareLimits
   /** Max total bytes of the waiting inputs of an account. A single input may exceed it. */
   readonly maxWaitingBytes: number
-  /** Max heap of the thread in MiB. If the thread exceeds it, the thread ends and its work fails. */
+  /** Max memory of the objects of the thread in MiB. If the thread exceeds it, the thread ends and its work fails. */
   readonly memoryMiB: number
 }
 
@@ -94,7 +94,7 @@ const threadOf = ({ script, memoryMiB }: WorkThreadOptions) => {
   }
   const start = (): Worker => {
     const started = new Worker(script, {
-      resourceLimits: { maxOldGenerationSizeMb: memoryMiB },
+      resourceLimits: { maxOldGenerationSizeMb: Math.ceil(memoryMiB / usableShareOfHeap) },
       stdout: false,
       stderr: false,
     })

@@ -34,7 +34,10 @@ function* broken(how: 'at the start' | 'after the head' | 'out of memory'): Paus
   yield { head: null }
   if (how === 'after the head') throw new RangeError('planned')
   const retained: unknown[] = []
-  for (;;) retained.push(Array.from({ length: 100_000 }, (_, index) => ({ index })))
+  for (;;) {
+    for (let index = 0; index < 50_000; index += 1) retained.push({ index })
+    yield undefined
+  }
 }
 
 if (parentPort === null) throw new Error('this is the file of a thread')
