@@ -1,6 +1,7 @@
 import type { meterRecordList } from '../../contract/metering/meter-record-read.ts'
 import type { Outcome, RequestOf } from '../../contract/operation.ts'
 import type { TableFormat } from '../../domain/interchange/table-format.ts'
+import { monthsWithRows } from '../../platform/clickhouse/exports/record-periods.ts'
 import { type RecordTable, recordTableSelect } from '../../platform/clickhouse/exports/record-table.ts'
 import type { RowSelection } from '../../platform/clickhouse/meter-cost/meter-cost-pages.ts'
 import { nonCommodityTariffs } from '../../platform/postgres/exports/tariff-kinds.ts'
@@ -46,7 +47,7 @@ export const streamRecords = async (
     hasPieces: request.query.pieces === true,
     isRaw: request.query.raw === true,
   }
-  const select = recordTableSelect(table)
+  const select = recordTableSelect(table, await monthsWithRows(clickHouse, tenant, table.selection))
   const opened = await streams.open(
     tenant.accountId,
     (path, signal) => clickHouse.writeFile(select, { path, format }, signal),

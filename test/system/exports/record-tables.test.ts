@@ -93,6 +93,17 @@ describe('the table of all records of a period', () => {
     })
   })
 
+  it('has the rows of several months and locations in the order of start and id', async () => {
+    const others = [await makeHome(client, { import: 0.1 }), await makeHome(client, { import: 0.2 })]
+    const day = (index: number): string => new Date(Date.UTC(2024, 9, 20) + index * 86_400_000).toISOString()
+    const days = Array.from({ length: 80 }, (_, index) => index)
+    await client.submit(others.flatMap(location => days.map(index => bought(location, 1, day(index), day(index + 1)))))
+    const lines = (await textOf('ndjson', `start_time=${day(0)}&end_time=${day(80)}`)).trim().split('\n')
+    const keys = lines.map(line => JSON.parse(line)).map(({ start_time, id }) => `${start_time} ${id}`)
+    expect(keys).toHaveLength(160)
+    expect(keys).toEqual(keys.toSorted())
+  })
+
   it('is RFC 4180 text as CSV, and no text of it is a formula', async () => {
     const answer = await table('csv')
     expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present')

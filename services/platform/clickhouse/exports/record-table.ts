@@ -4,6 +4,7 @@ import { textLiteral } from '../encoding/literals.ts'
 import { type RowSelection, selectionConditions } from '../meter-cost/meter-cost-pages.ts'
 import { meterCost } from '../meter-cost/meter-cost-reads.ts'
 import { fileTable } from './engine-file.ts'
+import { periodsOf } from './record-periods.ts'
 
 /** A table of records. `nonCommodityIds`: all NON_COMMODITY tariffs of the tenant; the other tariffs are COMMODITY. */
 export type RecordTable = {
@@ -107,15 +108,22 @@ const pieceValues = `part.2 AS start_time, part.3 AS end_time, part.4 AS energy_
   if(is_unpriced, NULL, part.5) AS price,
   if(is_unpriced, NULL, CAST(CAST(part.6, 'Decimal(38, 9)') / 1000, 'Decimal(18, 9)')) AS tier_kwh, part.1 AS piece`
 
-const rowsOfTable = ({ tenant, selection }: RecordTable): string =>
+const rowsOfTable = ({ tenant, selection }: Pick<RecordTable, 'tenant' | 'selection'>): string =>
   meterCost(tenant, selectionConditions(selection).join(' AND ') || 'true')
 
-/** Return the SELECT of a table of records, ordered by start and id. One statement reads one state of the rows. */
-export const recordTableSelect = (table: RecordTable): string => {
-  const { hasPieces } = table
+/**
+ * Return the SELECT of a table of records, ordered by start and id. One statement reads one state of the rows. It sorts
+ * one period after the other (`fileSettings`), so that its memory does not grow with their number.
+ * `months`: starts of the months in which the table has rows.
+ */
+export const recordTableSelect = (table: RecordTable, months: readonly number[]): string => {
+  const { tenant, selection, hasPieces } = table
+  const periods = periodsOf(selection, months).map(
+    period => `(SELECT ${storedColumns}${hasPieces ? storedPieces : ''} ${rowsOfTable({ tenant, selection: period })}
+    ORDER BY start_time, record_id)`,
+  )
   return `SELECT ${sharedColumns(table)}, ${hasPieces ? pieceValues : recordValues}
-  FROM (SELECT ${storedColumns}${hasPieces ? storedPieces : ''} ${rowsOfTable(table)}
-    ORDER BY start_time, record_id) ${hasPieces ? pieceOfRow : ''}`
+  FROM (${periods.join(' UNION ALL ')}) ${hasPieces ? pieceOfRow : ''}`
 }
 
 /** Sums of a table: rows, energy, records without a price, and a cost for each currency, as decimal texts. */
