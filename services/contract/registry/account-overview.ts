@@ -11,6 +11,7 @@ export const overviewLimits = {
   endingDays: 30,
   unpricedDays: 92,
   failedDays: 30,
+  acceptedHours: 24,
   locations: 10_000,
 } as const
 
@@ -55,6 +56,10 @@ const overviewShape = z.object({
     .describe(
       `Locations with records without a price that start in the last ${overviewLimits.unpricedDays} days: the first ${overviewLimits.listed}, by falling energy.`,
     ),
+  records_accepted: count.describe(
+    `Accepted records of the submissions of the last ${overviewLimits.acceptedHours} hours.`,
+  ),
+  records_processed: count.describe('Those of them that are stored, with or without a price.'),
   failed_records: count.describe(`Failed records of the submissions of the last ${overviewLimits.failedDays} days.`),
   dead_lettered_records: count.describe('Those of them that were accepted first.'),
   failed_batches: z.array(failedBatchShape).describe(`The newest ${overviewLimits.listed} of these submissions.`),
@@ -84,6 +89,8 @@ export type AccountOverview = {
     readonly firstStart: number
     readonly lastStart: number
   }[]
+  readonly acceptedRecords: number
+  readonly processedRecords: number
   readonly failedRecords: number
   readonly deadLetteredRecords: number
   readonly failedBatches: readonly { readonly batchId: string; readonly records: number; readonly later: number }[]
@@ -113,6 +120,8 @@ export const accountOverviewToWire = (overview: AccountOverview): AccountOvervie
     first_start: writeInstant(one.firstStart),
     last_start: writeInstant(one.lastStart),
   })),
+  records_accepted: overview.acceptedRecords,
+  records_processed: overview.processedRecords,
   failed_records: overview.failedRecords,
   dead_lettered_records: overview.deadLetteredRecords,
   failed_batches: overview.failedBatches.map(({ batchId, records, later }) => ({
@@ -137,7 +146,7 @@ export const accountOverviewRetrieve = defineOperation({
   id: 'account_overview_retrieve',
   summary: 'Retrieve an overview',
   description:
-    'Returns what needs attention in this mode: records without a price by location, failed records, webhooks that fail, and tariffs that end soon.',
+    'Returns what needs attention in this mode: records that wait, records without a price by location, failed records, webhooks that fail, and tariffs that end soon.',
   tag: 'Account',
   ...retrieval(
     { name: 'AccountOverview', shape: overviewShape },
@@ -157,6 +166,8 @@ export const accountOverviewRetrieve = defineOperation({
           lastStart: start,
         },
       ],
+      acceptedRecords: 9_600,
+      processedRecords: 9_600,
       failedRecords: 2,
       deadLetteredRecords: 0,
       failedBatches: [{ batchId: 'bat_0198c0ffee00112233445566', records: 2, later: 0 }],

@@ -1,9 +1,8 @@
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import {
   type FlowDirections,
-  hasOnlyDeviceRecords,
   kindsOfLocations,
-  locationsOfBothKinds,
+  seenKindsOfLocations,
 } from '../../platform/clickhouse/meter-cost/location-flows.ts'
 import type { RowFilter, Tenant } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { StoredCosts } from '../work-thread/cost-work.ts'
@@ -77,17 +76,17 @@ export const devicesAtLocations = async (
   const mixed: string[] = []
   let isIncluded = inclusion === 'true'
   for (const ids of statementsOf(locations)) {
-    const candidates = await locationsOfBothKinds(db, tenant, flow, ids)
+    const seen = await seenKindsOfLocations(db, tenant, flow, ids)
     for (const [id, { hasOwnRecords: own, hasDeviceRecords: devices }] of await kindsOfLocations(
       db,
       tenant,
       flow,
-      candidates,
+      seen.both,
     )) {
       if (own && devices) mixed.push(id)
       else isIncluded ||= devices && inclusion === 'auto'
     }
-    isIncluded ||= inclusion === 'auto' && (await hasOnlyDeviceRecords(db, tenant, flow, ids))
+    isIncluded ||= inclusion === 'auto' && seen.hasOnlyDeviceRecords
   }
   const isMixed = mixed.length > 0
   if (inclusion === 'false') return { isIncluded: false, ownOnly: null, isMixed, leavesOut: true }

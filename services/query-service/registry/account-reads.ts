@@ -14,8 +14,10 @@ import {
   searchLimits,
 } from '../../contract/registry/search.ts'
 import { isId } from '../../domain/identifier.ts'
+import { dayMs, hourMs } from '../../domain/interval.ts'
 import { accepted } from '../../domain/refusal.ts'
 import {
+  acceptedRecordsSince,
   failedRecordsSince,
   lastReceived,
   searchSessions,
@@ -30,8 +32,6 @@ import { type Tenant, withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import { recordPrefix } from '../costs/stored-row.ts'
 import type { CostDependencies } from '../dependencies.ts'
-
-const dayMs = 86_400_000
 
 const hit = (kind: SearchKind, id: string, name: string, locationId: string | null): SearchHit => ({
   kind,
@@ -97,14 +97,15 @@ const answerOverview = async (
 ): Promise<AccountOverviewWire> => {
   const { at } = request
   const tenant = tenantOf(request)
-  const { listed, endingDays, unpricedDays, failedDays, locations } = overviewLimits
-  const [facts, newest, unpriced, failed] = await Promise.all([
+  const { listed, endingDays, unpricedDays, failedDays, acceptedHours, locations } = overviewLimits
+  const [facts, newest, unpriced, failed, received] = await Promise.all([
     withTenant(database, tenant, transaction =>
       readAccountFacts(transaction, { at, endsBefore: at + endingDays * dayMs, locations, listed }),
     ),
     lastReceived(clickHouse, tenant),
     unpricedLocations(clickHouse, tenant, at - unpricedDays * dayMs, listed),
     failedRecordsSince(clickHouse, tenant, firstBatchId(at - failedDays * dayMs), listed),
+    acceptedRecordsSince(clickHouse, tenant, firstBatchId(at - acceptedHours * hourMs)),
   ])
   const references = await withTenant(database, tenant, transaction =>
     readLocationReferences(
@@ -117,6 +118,8 @@ const answerOverview = async (
     ...facts,
     lastReceived: newest,
     unpriced: unpriced.map(one => ({ ...one, locationReference: references.get(one.locationId) ?? null })),
+    acceptedRecords: received.accepted,
+    processedRecords: received.processed,
     failedRecords: failed.records,
     deadLetteredRecords: failed.later,
     failedBatches: failed.batches,

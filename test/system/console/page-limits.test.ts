@@ -46,11 +46,14 @@ const fill = async (client: Client): Promise<void> => {
   }
   const device = await makeOne(client, '/devices', { reference_id: 'meter-1' })
   const end = Math.floor(Date.now() / hourMs) * hourMs
+  // A batch has the records of whole locations: one message for each location and batch is cheap to store.
+  const perLocation = Math.ceil(recordCount / locationCount)
   const recordOf = (index: number) => {
-    const start = end - (Math.floor(index / locationCount) + 1) * hourMs
+    const [place, hour] = [Math.floor(index / perLocation), index % perLocation]
+    const start = end - (hour + 1) * hourMs
     const times = [new Date(start).toISOString(), new Date(start + hourMs).toISOString()] as const
-    const more = index % locationCount === 0 ? { device_id: device, session_reference_id: `session-${start}` } : {}
-    return bought(ids[index % locationCount] ?? '', 1 + (index % 7), ...times, more)
+    const more = place === 0 ? { device_id: device, session_reference_id: `session-${start}` } : {}
+    return bought(ids[place] ?? '', 1 + (index % 7), ...times, more)
   }
   const starts = Array.from({ length: Math.ceil(recordCount / batchSize) }, (_, index) => index * batchSize)
   await inParallel(starts, 4, from => {

@@ -86,6 +86,18 @@ describe('the overview', () => {
     expect((await until(overview, one => one.unpriced.length === 0)).unpriced).toEqual([])
   })
 
+  it('counts the records that were accepted and processed in 24 hours', async () => {
+    const { failed_records: failed } = (await client.ask('PUT', '/meters/interval', [
+      bought(priced, 1, '2026-01-05T00:00:00Z', '2026-01-05T01:00:00Z'),
+      bought(priced, 1, '2026-01-05T01:00:00Z', '2026-01-05T00:00:00Z'),
+    ])) as { readonly failed_records: readonly object[] }
+    expect(failed).toHaveLength(1)
+    type Counts = { readonly records_accepted: number; readonly records_processed: number }
+    const counts = async () => (await client.ask('GET', '/account/overview')) as Counts
+    const found = await until(counts, one => one.records_processed === 3)
+    expect(found).toMatchObject({ records_accepted: 3, records_processed: 3, failed_records: 1 })
+  })
+
   it('names the tariffs that end in 30 days, not those that end later', async () => {
     const ends = async (days: number) => {
       const contract_end_date = new Date(Date.now() + days * 24 * hourMs).toISOString()

@@ -1,7 +1,7 @@
 import { type Energy, energyScale } from '../../../domain/quantity.ts'
 import type { ClickHouse } from '../clickhouse.ts'
 import { idLiteral, instantLiteral, textLiteral, wholeLiteral } from '../encoding/literals.ts'
-import { meterCost, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
+import { meterCost, meterCostVersions, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
 
 /** Location with records without a price; instants in ms. */
 export type UnpricedLocation = {
@@ -19,11 +19,13 @@ export const unpricedLocations = async (
   from: number,
   limit: number,
 ): Promise<readonly UnpricedLocation[]> => {
-  const condition = `start_time >= ${instantLiteral(from)} AND status = 'UNPRICED'`
+  const isUnpriced = `start_time >= ${instantLiteral(from)} AND status = 'UNPRICED'`
+  // A status is known only after all versions of a row are merged. The merge reads only locations with an unpriced version.
+  const seen = `SELECT location_id ${meterCostVersions(tenant, isUnpriced)}`
   const rows = await db.rows(
     `SELECT lower(hex(location_id)), count(), toString(toInt128(sum(energy) * ${10 ** energyScale})),
       toUnixTimestamp64Milli(min(start_time)), toUnixTimestamp64Milli(max(start_time))
-    ${meterCost(tenant, condition)} GROUP BY location_id ORDER BY sum(energy) DESC, location_id LIMIT ${wholeLiteral(limit)} ${readSettings}`,
+    ${meterCost(tenant, `location_id IN (${seen}) AND ${isUnpriced}`)} GROUP BY location_id ORDER BY sum(energy) DESC, location_id LIMIT ${wholeLiteral(limit)} ${readSettings}`,
     tenant,
   )
   return rows.map(([id, records, energy, first, last]) => ({
@@ -79,6 +81,26 @@ export const failedRecordsSince = async (
       later: Number(later),
     })),
   }
+}
+
+/** Accepted records of submissions; `processed`: those that are stored. */
+export type AcceptedRecords = { readonly accepted: number; readonly processed: number }
+
+/** Count the accepted and the stored records of submissions whose id is at least `firstBatchId`. */
+export const acceptedRecordsSince = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  firstBatchId: string,
+): Promise<AcceptedRecords> => {
+  const from = (table: string) =>
+    `FROM ${table} FINAL WHERE ${tenantIs(tenant)} AND batch_id >= ${idLiteral(firstBatchId)}`
+  const [row] = await db.rows(
+    `SELECT (SELECT sum(records_accepted) ${from('meter_batches')}), (SELECT sum(records_handled) ${from('meter_batch_parts')}),
+      (SELECT countIf(found_later) ${from('meter_batch_failures')}) ${readSettings}`,
+    tenant,
+  )
+  const [accepted, handled, later] = (row ?? []).map(Number) as [number?, number?, number?]
+  return { accepted: accepted ?? 0, processed: Math.max(0, (handled ?? 0) - (later ?? 0)) }
 }
 
 /** Session that a search found. */

@@ -113,19 +113,26 @@ export const kindsOfLocations = async (
   return kinds
 }
 
-/** Return the locations that have or had both kinds of records in one flow; `ids` null: all locations. */
-export const locationsOfBothKinds = async (
+/**
+ * Locations that have or had both kinds of records in one flow, and whether others have or had records of devices only.
+ */
+export type SeenKindsOfLocations = { readonly both: readonly string[]; readonly hasOnlyDeviceRecords: boolean }
+
+/** Read the kinds of records that locations have or had in one flow; `ids` null: all locations. */
+export const seenKindsOfLocations = async (
   db: ClickHouse,
   tenant: Tenant,
   flow: FlowDirections,
   ids: readonly string[] | null,
-): Promise<readonly string[]> => {
-  const answer = await db.rows(
-    `SELECT lower(hex(location_id)) ${fromLocationFlows(tenant, flow, ids)}
-    GROUP BY location_id HAVING min(is_device) != max(is_device) ORDER BY location_id ${readSettings}`,
+): Promise<SeenKindsOfLocations> => {
+  const [row] = await db.rows(
+    `SELECT arraySort(groupArrayIf(lower(hex(location_id)), NOT is_only_devices AND has_devices)), toUInt8(max(is_only_devices))
+    FROM (SELECT location_id, min(is_device) AS is_only_devices, max(is_device) AS has_devices
+      ${fromLocationFlows(tenant, flow, ids)} GROUP BY location_id) ${readSettings}`,
     tenant,
   )
-  return answer.map(([location]) => `loc_${location}`)
+  const [both, isAny] = row ?? [[], 0]
+  return { both: (both as readonly string[]).map(id => `loc_${id}`), hasOnlyDeviceRecords: Number(isAny) === 1 }
 }
 
 /** Return all locations that have or had records in one flow. */
@@ -175,21 +182,4 @@ export const meteredLocations = async (
     for (const id of [...group.filter(hasUncancelledRecord), ...found]) metered.add(id)
   }
   return metered
-}
-
-/**
- * Return whether a location has or had records of devices in one flow, but none of its own; `ids` null: all locations.
- */
-export const hasOnlyDeviceRecords = async (
-  db: ClickHouse,
-  tenant: Tenant,
-  flow: FlowDirections,
-  ids: readonly string[] | null,
-): Promise<boolean> => {
-  const rows = await db.rows(
-    `SELECT location_id ${fromLocationFlows(tenant, flow, ids)}
-    GROUP BY location_id HAVING min(is_device) = true LIMIT 1 ${readSettings}`,
-    tenant,
-  )
-  return rows.length > 0
 }

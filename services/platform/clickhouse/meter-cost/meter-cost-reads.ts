@@ -44,7 +44,7 @@ export const tenantIs = ({ accountId, liveMode }: Tenant): string =>
 export const meterCost = (tenant: Tenant, condition: string): string =>
   `FROM meter_cost FINAL WHERE ${tenantIs(tenant)} AND ${condition}`
 
-/** Return the FROM clause of all versions of cost rows of a tenant: for an upper estimate of the rows only. */
+/** Return the FROM clause of all versions of cost rows of a tenant: for upper estimates and candidates only. */
 export const meterCostVersions = (tenant: Tenant, condition: string): string =>
   `FROM meter_cost WHERE ${tenantIs(tenant)} AND ${condition}`
 

@@ -177,12 +177,12 @@ const totalsOf = ({ data, currency_code: currency }: CostWire): readonly Content
   energy(sumTexts(data.map(one => exactText(one.unpriced_energy?.value ?? 0)))),
 ]
 
+/** Second before the earliest record: the engine reads no rows. */
+const emptySecond = { start_time: '1999-12-31T00:00:00Z', end_time: '1999-12-31T00:00:01Z' }
+
 /** Ask for the zone and the currency of an object without reading its records. */
-const probe = (request: ConsoleRequest, id: string, parameters: string): Promise<ApiResult<CostWire>> => {
-  const at = Math.floor(request.at / 1_000) * 1_000
-  const body = { start_time: new Date(at).toISOString(), end_time: new Date(at + 1_000).toISOString() }
-  return request.api<CostWire>('POST', `/costs/interval/${id}?${parameters}`, body)
-}
+const probe = ({ api }: ConsoleRequest, id: string, parameters: string): Promise<ApiResult<CostWire>> =>
+  api<CostWire>('POST', `/costs/interval/${id}?${parameters}`, emptySecond)
 
 const filterForm = (request: ConsoleRequest, id: string, range: DayRange | null, unit: Unit): Html =>
   html`<form class="filter" method="get" action="/console/costs">

@@ -5,7 +5,7 @@ import { locationCreate } from '../../../contract/registry/location.ts'
 import { civilDate, dayNumber } from '../../../domain/civil-date.ts'
 import type { TimeZone } from '../../../domain/civil-time.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
-import type { ListOf } from '../api.ts'
+import type { ApiResult, ListOf } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo } from '../console-request.ts'
 import type { CostWire } from '../costs/cost-pages.ts'
 import { counted, energy, exactText, money, sumTexts, wholeNumber } from '../kit/amount.ts'
@@ -34,7 +34,8 @@ const ageText = (ms: number): string => {
 }
 
 const attentionCards = (overview: AccountOverviewWire, at: number): Html => {
-  const { unpriced, webhook_endpoints: endpoints } = overview
+  const { unpriced, webhook_endpoints: endpoints, records_accepted: accepted, records_processed: processed } = overview
+  const day = dayOf(zoneOf(overview.timezone), at)
   const unpricedEnergy = sumTexts(unpriced.map(one => numberText(one.energy.value)))
   const received = overview.last_received
   return html`<div class="cards">
@@ -43,6 +44,12 @@ ${card(
   received === null ? 'none' : `${ageText(at - Date.parse(received))} ago`,
   received === null ? 'No records yet' : instant(received),
   '/console/devices',
+)}
+${card(
+  'Records accepted',
+  wholeNumber(accepted),
+  processed < accepted ? `${wholeNumber(accepted - processed)} wait for their price` : 'all processed, last 24 hours',
+  `/console/costs?${new URLSearchParams({ ...rangeParameters(day, day + 1) })}`,
 )}
 ${card(
   'Energy without a price',
@@ -87,20 +94,44 @@ const periodsOf = (today: number) => {
   ]
 }
 
-/** Energy and cost of a period, with a link to its costs. */
-const periodCell = async (
+type Period = ReturnType<typeof periodsOf>[number]
+
+/** Cost of a period, or the reason why it is unknown. */
+type PeriodCost = ApiResult<CostWire['data']>
+
+/**
+ * Read the costs of the periods. One request by day reads each record once. Locations in several time zones have no common days:
+ * then each period has a request.
+ */
+const periodCosts = async (
   { api, session }: ConsoleRequest,
   zone: TimeZone,
   currency: string,
-  { start, end }: { readonly start: number; readonly end: number },
-): Promise<Html> => {
-  const path = `/costs/interval/${session.accountId}?currency_code=${currency}`
-  const cost = await api<CostWire>('POST', path, instantsOf({ zone, start, end }))
+  periods: readonly Period[],
+): Promise<readonly PeriodCost[]> => {
+  const ask = (start: number, end: number, more = '') =>
+    api<CostWire>(
+      'POST',
+      `/costs/interval/${session.accountId}?currency_code=${currency}${more}`,
+      instantsOf({ zone, start, end }),
+    )
+  const dataOf = (cost: ApiResult<CostWire>): PeriodCost => (cost.ok ? { ok: true, value: cost.value.data } : cost)
+  const [first, last] = [Math.min(...periods.map(({ start }) => start)), Math.max(...periods.map(({ end }) => end))]
+  const byDay = dataOf(await ask(first, last, '&aggregation=DAY'))
+  if (!byDay.ok && byDay.fault.code === 'location_ambiguous')
+    return Promise.all(periods.map(async ({ start, end }) => dataOf(await ask(start, end))))
+  return periods.map(({ start, end }) =>
+    byDay.ok ? { ok: true, value: byDay.value.slice(start - first, end - first) } : byDay,
+  )
+}
+
+/** Energy and cost of a period, with a link to its costs. */
+const periodCell = (currency: string, { start, end }: Period, cost: PeriodCost): Html => {
   const href = `/console/costs?${new URLSearchParams({ ...rangeParameters(start, end), currency })}`
-  const [element] = cost.ok ? cost.value.data : []
-  if (element === undefined) return html`<a href="${href}">${cost.ok ? 'no records' : cost.fault.message}</a>`
-  const total = element.tariff.cost.value === null ? '0' : exactText(element.tariff.cost.value)
-  return html`<a href="${href}">${money(total, currency)}</a><br><span class="hint">${energy(element.energy.value)}</span>`
+  if (!cost.ok) return html`<a href="${href}">${cost.fault.message}</a>`
+  const total = sumTexts(cost.value.map(({ tariff }) => exactText(tariff.cost.value ?? 0)))
+  const kilowattHours = energy(sumTexts(cost.value.map(one => exactText(one.energy.value))))
+  return html`<a href="${href}">${money(total, currency)}</a><br><span class="hint">${kilowattHours}</span>`
 }
 
 /** Show energy and cost of the account by currency, for today, this month and the last month. */
@@ -114,8 +145,8 @@ const costTable = async (request: ConsoleRequest): Promise<Html> => {
   const periods = periodsOf(dayOf(zone, at))
   const rows = await Promise.all(
     currencies.map(async currency => {
-      const cells = await Promise.all(periods.map(period => periodCell(request, zone, currency, period)))
-      return row(currency, ...cells)
+      const costs = await periodCosts(request, zone, currency, periods)
+      return row(currency, ...costs.map((cost, index) => periodCell(currency, periods[index] as Period, cost)))
     }),
   )
   const names = ['Currency', ...periods.map(({ name }) => name)]
