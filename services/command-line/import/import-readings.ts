@@ -111,6 +111,8 @@ const sendRows = async (run: Run, from: number): Promise<void> => {
   let batch: BatchBuilder = startBatch()
   for await (const rows of source.read()) {
     signal.throwIfAborted()
+    // No batch acknowledges the lines that an earlier run sent.
+    source.forget(from)
     for (const row of rows) {
       if (row.line <= from) continue
       if (batch.isFull(row.line)) {

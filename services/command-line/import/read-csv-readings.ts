@@ -50,11 +50,13 @@ export const csvReadingSource = (
       if (header === undefined) continue
       const isFirst = readings === undefined
       readings ??= open(header)
-      memory.add(rows)
-      for (const { cells, line } of isFirst ? rows.slice(1) : rows) {
+      const kept: CsvRow[] = []
+      for (const row of isFirst ? rows.slice(1) : rows) {
         rowCount += 1
-        if (!readings.addRow(cells, line)) blankCount += 1
+        if (readings.addRow(row.cells, row.line)) kept.push(row)
+        else blankCount += 1
       }
+      memory.add(kept)
       yield readings.take()
     }
     readings?.end()
