@@ -86,16 +86,19 @@ type FieldOptions = {
   readonly hint?: string
   readonly type?: string
   readonly required?: boolean
+  /** Id of a list of suggestions. */
+  readonly list?: string
   readonly fault?: Fault | null
 }
 
 /** Create an input with label, hint and error. */
 export const field = (name: string, label: string, options: FieldOptions = {}): Html => {
-  const { value = '', hint, type = 'text', required = false, fault = null } = options
+  const { value = '', hint, type = 'text', required = false, list, fault = null } = options
   const isWrong = fault !== null && fault.field !== null && fault.field.split(/[.[]/)[0] === name
   const descriptionIds = [...(hint === undefined ? [] : [`${name}-hint`]), ...(isWrong ? [`${name}-fault`] : [])]
   const attributes = [
     required ? asMarkup(' required') : null,
+    list === undefined ? null : html` list="${list}"`,
     isWrong ? asMarkup(' aria-invalid="true"') : null,
     descriptionIds.length === 0 ? null : html` aria-describedby="${descriptionIds.join(' ')}"`,
   ]

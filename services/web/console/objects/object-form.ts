@@ -2,17 +2,25 @@ import { readExactJson } from '../../../contract/json/exact-json.ts'
 import { runToEnd } from '../../../domain/run-to-end.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
-import { field } from '../page-parts.ts'
+import { choice, field } from '../page-parts.ts'
+import { readText, writeText } from './line-formats.ts'
 import type { FormMember } from './object-kind.ts'
 
 export type FormResult =
   | { readonly ok: true; readonly body: Readonly<Record<string, unknown>> }
   | { readonly ok: false; readonly fault: Fault }
 
-const notJson = (name: string, label: string): FormResult => ({
+const invalid = ({ name, label, format }: FormMember): FormResult => ({
   ok: false,
-  fault: { code: 'field_invalid', message: `${label} must be a JSON object.`, field: name },
+  fault: {
+    code: 'field_invalid',
+    message: `${label} ${format === undefined ? 'must be a JSON object' : format.mustBe}.`,
+    field: name,
+  },
 })
+
+/** Name of the input of an error's field: `add` for `add[0].date`. */
+export const inputOf = ({ field: name }: Fault): string | null => name?.split(/[.[]/)[0] ?? null
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -39,9 +47,10 @@ const valueAt = (object: unknown, name: string): unknown =>
   name.split('.').reduce<unknown>((value, part) => (isObject(value) ? value[part] : undefined), object)
 
 /** Text of a value in a form. */
-export const formText = (object: Readonly<Record<string, unknown>>, { name, type }: FormMember): string => {
+export const formText = (object: Readonly<Record<string, unknown>>, { name, type, format }: FormMember): string => {
   const value = type === 'whole' ? object : valueAt(object, name)
   if (value === null || value === undefined) return ''
+  if (format !== undefined) return writeText(format, value)
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
 }
 
@@ -56,15 +65,15 @@ export const readBody = (
 ): FormResult => {
   const body: Record<string, unknown> = {}
   for (const member of members) {
-    const { name, label, type = 'text' } = member
+    const { name, type = 'text', format } = member
     const text = form.get(name)?.trim() ?? ''
     if (text === '') {
       const hadValue = before !== null && formText(before, member) !== ''
-      if (hadValue && type !== 'whole' && !name.includes('.')) body[name] = null
+      if (hadValue && type !== 'whole' && !name.includes('.')) body[name] = format?.isList === true ? [] : null
       continue
     }
-    const value = type === 'text' ? text : readJson(text)
-    if (type !== 'text' && !isObject(value)) return notJson(name, label)
+    const value = format !== undefined ? readText(format, text) : type === 'text' ? text : readJson(text)
+    if (format === undefined ? type !== 'text' && !isObject(value) : value === undefined) return invalid(member)
     if (type === 'whole') Object.assign(body, value)
     else setAt(body, name, value)
   }
@@ -77,7 +86,7 @@ export const area = (
   value: string,
   fault: Fault | null,
 ): Html => {
-  const isWrong = fault !== null && fault.field === name
+  const isWrong = fault !== null && inputOf(fault) === name
   const about = [...(hint === undefined ? [] : [`${name}-hint`]), ...(isWrong ? [`${name}-fault`] : [])].join(' ')
   return html`<div class="field"><label for="${name}">${label}</label>
 <textarea id="${name}" name="${name}" rows="${Math.min(30, value.split('\n').length + 2)}" spellcheck="false" aria-describedby="${about}">${value}</textarea>
@@ -92,8 +101,9 @@ export const formFields = (
   fault: Fault | null,
 ): readonly Html[] =>
   members.map(member => {
-    const { name, label, hint, type = 'text', isRequired = false } = member
-    if (type !== 'text') return area(member, textOf(member), fault)
+    const { name, label, hint, type = 'text', format, options, isRequired = false } = member
+    if (options !== undefined) return choice(name, label, options, textOf(member))
+    if (type !== 'text' || format?.isList === true) return area(member, textOf(member), fault)
     const more = hint === undefined ? {} : { hint }
     return field(name, label, { value: textOf(member), required: isRequired, fault, ...more })
   })

@@ -2,6 +2,7 @@ import type { Content } from '../../ui-kit/html.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 import type { ApiCall } from '../kit/api-requests.ts'
 import type { Column, TableView } from '../kit/data-table.ts'
+import type { TextFormat } from './line-formats.ts'
 
 /** Member of a form. A dot in the name is a member of an object: `postal_address.city`. */
 export type FormMember = {
@@ -10,6 +11,10 @@ export type FormMember = {
   readonly hint?: string
   /** `json` members are JSON; a `whole` member is the JSON of the whole body. */
   readonly type?: 'text' | 'json' | 'whole'
+  /** Format of a number or a list. Absent: a text, or JSON by `type`. */
+  readonly format?: TextFormat
+  /** Values of a selection with their labels. */
+  readonly options?: readonly (readonly [value: string, label: string])[]
   readonly isRequired?: boolean
   /** The member is fixed after the creation. */
   readonly isFixed?: boolean
@@ -39,6 +44,8 @@ export type ObjectKind<Wire extends { readonly id: string }> = {
   readonly title: string
   readonly lead: string
   readonly columns: readonly Column<Wire>[]
+  /** The list has a column with the location of each object. */
+  readonly locationOf?: (object: Wire) => string
   /** Query parameters of the list with their labels. */
   readonly filters: readonly (readonly [name: string, label: string])[]
   readonly nameOf: (object: Wire) => string

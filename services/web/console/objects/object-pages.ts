@@ -13,9 +13,10 @@ import { curlBlock } from '../kit/api-requests.ts'
 import { checkedChange, dryRunText } from '../kit/checked-change.ts'
 import { confirmationFault, confirmPage } from '../kit/confirm.ts'
 import { dataTable } from '../kit/data-table.ts'
+import { locationColumn, newestLocations } from '../kit/location-names.ts'
 import { form, type PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, listQuery, pageLinks } from '../page-parts.ts'
-import { formFields, formText, readBody } from './object-form.ts'
+import { formFields, formText, inputOf, readBody } from './object-form.ts'
 import type { Deletion, FormMember, ObjectKind } from './object-kind.ts'
 
 type AnyObject = { readonly id: string }
@@ -43,8 +44,11 @@ const showList = async <Wire extends AnyObject>(kind: ObjectKind<Wire>, request:
   if (!list.ok) return problem(kind.title, list.status, list.fault)
   const id = kind.path.slice(1)
   const isFiltered = names.some(name => (query.get(name) ?? '') !== '')
+  const { locationOf } = kind
+  const locations = locationOf === undefined ? [] : [locationColumn(await newestLocations(request), locationOf)]
+  const columns = [...kind.columns.slice(0, -1), ...locations, ...kind.columns.slice(-1)]
   const table = dataTable(request, {
-    ...{ id, label: kind.title, columns: kind.columns, items: list.value.data, isCompact: true },
+    ...{ id, label: kind.title, columns, items: list.value.data, isCompact: true },
     empty: emptyList(kind, isFiltered),
   })
   const retained = [...names, `sort-${id}`]
@@ -115,7 +119,7 @@ const formPage = (
   members: readonly FormMember[],
   { textOf, fault }: Draft,
 ): PageView => {
-  const atMember = members.some(({ name }) => name === fault?.field)
+  const atMember = fault !== null && members.some(({ name }) => name === inputOf(fault))
   return {
     title,
     status: fault === null ? 200 : 400,
@@ -149,8 +153,9 @@ const createObject = async <Wire extends AnyObject>(
   const exampleBody = Object.fromEntries(
     Object.entries({ ...kind.example.body, ...Object.fromEntries(query) }).filter(([name]) => !others.includes(name)),
   )
+  const isWhole = Object.keys(exampleBody).length > 0
   const first = (member: FormMember): string =>
-    member.type === 'whole' ? formText(exampleBody, member) : (query.get(member.name) ?? '')
+    member.type === 'whole' ? (isWhole ? formText(exampleBody, member) : '') : (query.get(member.name) ?? '')
   if (!sent.has('csrf')) return formPage(request, page, kind.members, { textOf: first, fault: null })
   const again = (fault: Fault) => formPage(request, page, kind.members, { textOf: sentValue(request), fault })
   const read = readBody(sent, kind.members, null)

@@ -4,6 +4,7 @@ import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
 import { type ConsoleRequest, mayDo } from '../console-request.ts'
 import { wholeNumber } from '../kit/amount.ts'
+import { locationLink, newestLocations } from '../kit/location-names.ts'
 import { instant, listQuery, pageLinks, row, showResult, table } from '../page-parts.ts'
 import { chargeTerms } from './charge-terms.ts'
 import type { ObjectKind, Sections } from './object-kind.ts'
@@ -49,10 +50,10 @@ const statusText = ({ status, error }: AssignmentWire): Content =>
   error === null ? status.toLowerCase() : html`<span class="tag bad">failed</span> ${error.message}`
 
 const sitesSection = async (request: ConsoleRequest, plan: PlanWire, mayChange: boolean): Promise<Html> => {
-  const list = await request.api<ListOf<AssignmentWire>>(
-    'GET',
-    `/plans/${plan.id}/assignments${listQuery(request.query, [], 50)}`,
-  )
+  const [list, names] = await Promise.all([
+    request.api<ListOf<AssignmentWire>>('GET', `/plans/${plan.id}/assignments${listQuery(request.query, [], 50)}`),
+    newestLocations(request),
+  ])
   return html`<section aria-labelledby="sites"><h2 id="sites">Locations</h2>
 ${mayChange ? html`<p><a class="button" href="/console/plans/${plan.id}/assign">Assign locations</a></p>` : null}
 ${showResult(
@@ -63,7 +64,7 @@ ${showResult(
       ['Location', 'From', 'To', 'Status', ...(mayChange ? ['Change'] : [])],
       value.data.map(one =>
         row(
-          html`<a href="/console/locations/${one.location_id}"><code>${one.location_id}</code></a>`,
+          locationLink(names, one.location_id),
           one.start_date,
           one.end_date ?? 'open',
           statusText(one),

@@ -4,6 +4,7 @@ import { html } from '../../ui-kit/html.ts'
 import { exactText } from '../kit/amount.ts'
 import { row, table } from '../page-parts.ts'
 import { chargeTerms } from './charge-terms.ts'
+import { days, dayTypes, namedDays, numberFormat, powerSteps } from './line-formats.ts'
 import type { FormMember, ObjectKind } from './object-kind.ts'
 import { createdColumn, deletionOf, nameColumn } from './registry-kinds.ts'
 import { historySection } from './tariff-kind.ts'
@@ -22,8 +23,48 @@ type ChargeWire = {
   readonly time_created: string
 }
 
-const wholeBody = (label: string): readonly FormMember[] => [
-  { name: 'body', label, type: 'whole', hint: 'JSON object.' },
+const validity: readonly FormMember[] = [
+  { name: 'start_date', label: 'First day', hint: 'Such as 2026-01-01. Leave empty for an open start.' },
+  { name: 'end_date', label: 'Day after the last', hint: 'Such as 2027-01-01. Leave empty for an open end.' },
+]
+
+const chargeKinds = [
+  ['FIXED', 'Fixed fee'],
+  ['DEMAND', 'Demand: highest power'],
+  ['SESSION', 'Sessions'],
+  ['USAGE', 'Energy'],
+  ['MINIMUM', 'Minimum bill'],
+  ['MAXIMUM', 'Maximum bill'],
+  ['PERCENTAGE', 'Percentage or tax'],
+] as const
+
+const units = ['DAY', 'MONTH', 'YEAR', 'PERIOD', 'SESSION', 'MINUTE'] as const
+
+const chargeMembers: readonly FormMember[] = [
+  { name: 'location_id', label: 'Location ID or reference:…', isRequired: true },
+  { name: 'kind', label: 'Kind', options: chargeKinds },
+  { name: 'name', label: 'Name', hint: 'Line of the statement', isRequired: true },
+  { name: 'component', label: 'Component', hint: 'Name that groups lines, such as grid' },
+  {
+    ...{ name: 'price', label: 'Price', format: numberFormat },
+    hint: 'Of a fee, a session or a minute, or for each kWh or kW. In the currency of the location.',
+  },
+  {
+    name: 'per',
+    label: 'Per',
+    options: [['', 'Default of the kind'], ...units.map(unit => [unit, unit.toLowerCase()] as const)],
+  },
+  { name: 'amount', label: 'Amount of a minimum or maximum', format: numberFormat },
+  { name: 'rate', label: 'Rate of a percentage', hint: 'A fraction: 0.25 is 25 percent.', format: numberFormat },
+  {
+    ...{ name: 'steps', label: 'Steps of a demand', format: powerSteps },
+    hint: 'One step on each line: power in kW from which the amount applies, and the amount, such as 2 206.',
+  },
+  ...validity,
+  {
+    ...{ name: 'terms', label: 'Other terms', type: 'whole' },
+    hint: 'JSON object with further members of the kind, such as {"highest": 3}. Leave empty for none.',
+  },
 ]
 
 export const chargeKind: ObjectKind<ChargeWire> = {
@@ -37,14 +78,9 @@ export const chargeKind: ObjectKind<ChargeWire> = {
     { key: 'component', name: 'Component', text: one => one.component },
     { key: 'start_date', name: 'From', text: one => one.start_date ?? 'open' },
     { key: 'end_date', name: 'To', text: one => one.end_date ?? 'open' },
-    {
-      key: 'location_id',
-      name: 'Location',
-      text: one => one.location_id,
-      show: one => html`<a href="/console/locations/${one.location_id}"><code>${one.location_id}</code></a>`,
-    },
     createdColumn,
   ],
+  locationOf: one => one.location_id,
   filters: [['location_id', 'Location ID']],
   nameOf: one => one.name,
   factsOf: one => [
@@ -71,12 +107,11 @@ export const chargeKind: ObjectKind<ChargeWire> = {
       per: 'MONTH',
     },
   },
-  members: wholeBody('Charge'),
+  members: chargeMembers,
   changeMembers: [
     { name: 'name', label: 'Name', isRequired: true },
     { name: 'component', label: 'Component', hint: 'Name of its part of a statement' },
-    { name: 'start_date', label: 'First day', hint: 'Such as 2026-01-01. Leave empty for an open start.' },
-    { name: 'end_date', label: 'Day after the last', hint: 'Such as 2027-01-01. Leave empty for an open end.' },
+    ...validity,
   ],
   editable: one => ({
     ...{ name: one.name, component: one.component, start_date: one.start_date, end_date: one.end_date },
@@ -135,7 +170,23 @@ export const calendarKind: ObjectKind<CalendarWire & { readonly dates?: readonly
     }
   },
   example: { method: 'POST', path: '/calendars', body: { name: 'Berlin', country_code: 'DE', state: 'BE' } },
-  members: wholeBody('Calendar'),
+  members: [
+    { name: 'name', label: 'Name', isRequired: true },
+    { name: 'country_code', label: 'Country', hint: 'Such as DE. The calendar begins with its public holidays.' },
+    { name: 'state', label: 'State', hint: 'Code or name, such as BE. It has its own public holidays.' },
+    {
+      ...{ name: 'add', label: 'Holidays to add', format: namedDays },
+      hint: 'One on each line: date and name, such as 2026-12-24 Christmas Eve.',
+    },
+    {
+      ...{ name: 'remove', label: 'Holidays to leave out', format: days },
+      hint: 'One date on each line, such as 2026-08-15.',
+    },
+    {
+      ...{ name: 'day_types', label: 'Special days', format: dayTypes },
+      hint: 'One type on each line: name, colon and dates, such as fair: 2026-09-19, 2026-09-20.',
+    },
+  ],
   lockedBy: one => (one.account_id === null ? 'This calendar is shared by all accounts and cannot be changed.' : null),
   editable: ({ name, country_code, state, add, remove, day_types }) => ({
     name,

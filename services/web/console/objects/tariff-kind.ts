@@ -116,14 +116,9 @@ export const tariffKind: ObjectKind<TariffWire> = {
       text: one => one.contract_end_date ?? '',
       show: one => (one.contract_end_date === null ? 'open' : instant(one.contract_end_date, one.timezone, 'minute')),
     },
-    {
-      key: 'location_id',
-      name: 'Location',
-      text: one => one.location_id,
-      show: one => html`<a href="/console/locations/${one.location_id}"><code>${one.location_id}</code></a>`,
-    },
     createdColumn,
   ],
+  locationOf: one => one.location_id,
   filters: [
     ['location_id', 'Location ID'],
     ['direction', 'Direction'],

@@ -11,10 +11,11 @@ import { exactText, percent, unitPrice } from '../kit/amount.ts'
 import { curlBlock } from '../kit/api-requests.ts'
 import { type Column, dataTable, type TableView, withParameters } from '../kit/data-table.ts'
 import { type DayRange, dayOf, instantsOf, rangeParameters, zoneOf } from '../kit/dates.ts'
+import { type LocationNames, locationField, newestLocations } from '../kit/location-names.ts'
 import { stepChart } from '../kit/step-chart.ts'
 import { tariffKind } from '../objects/tariff-kind.ts'
 import type { PageView } from '../page-frame.ts'
-import { choice, errorNotice, facts, field, instant } from '../page-parts.ts'
+import { choice, errorNotice, facts, instant } from '../page-parts.ts'
 
 type PriceElement = {
   readonly valid_from: string
@@ -232,9 +233,15 @@ const dayField = (name: string, label: string, day: number, last: number | null)
     last === null ? null : html` max="${writeDate(last)}"`
   }></div>`
 
-const filterForm = (request: ConsoleRequest, location: string, range: DayRange | null, last: number | null): Html =>
+const filterForm = (
+  request: ConsoleRequest,
+  location: string,
+  range: DayRange | null,
+  last: number | null,
+  names: LocationNames = new Map(),
+): Html =>
   html`<form class="filter" method="get" action="/console/prices">
-${field('location_id', 'Location ID or reference:…', { value: location, required: true })}
+${locationField(names, location)}
 ${range === null ? null : html`${dayField('from', 'From', range.start, last)}${dayField('to', 'To', range.end - 1, last)}`}
 ${choice('direction', 'Direction', directions, request.query.get('direction') ?? 'IMPORT')}
 <button class="quiet" type="submit">Show</button></form>`
@@ -281,7 +288,10 @@ const showPrices = async (request: ConsoleRequest): Promise<PageView> => {
   const { query, api, at } = request
   const requested = query.get('location_id')?.trim() ?? ''
   if (requested === '')
-    return { title: 'Prices', body: html`<h1>Prices</h1>${lead}${filterForm(request, '', null, null)}` }
+    return {
+      title: 'Prices',
+      body: html`<h1>Prices</h1>${lead}${filterForm(request, '', null, null, await newestLocations(request))}`,
+    }
   const path = encodeURIComponent(requested)
   const direction = query.get('direction') ?? 'IMPORT'
   const location = await api<LocationWire>('GET', `/locations/${path}`)

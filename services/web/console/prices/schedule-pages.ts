@@ -18,6 +18,7 @@ import {
 import { exactText, money, percent, power } from '../kit/amount.ts'
 import { type Column, dataTable } from '../kit/data-table.ts'
 import { dayOf, localText, readLocal, zoneOf } from '../kit/dates.ts'
+import { locationField, newestLocations } from '../kit/location-names.ts'
 import type { ChartBand } from '../kit/step-chart.ts'
 import { form, type PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, instant, row, showResult, table } from '../page-parts.ts'
@@ -239,6 +240,7 @@ const schedulesPage = async (request: ConsoleRequest, fault: Fault | null): Prom
   const requested = (request.form.get('location_id') ?? request.query.get('location_id') ?? '').trim()
   const location =
     requested === '' ? null : await request.api<LocationWire>('GET', `/locations/${encodeURIComponent(requested)}`)
+  const names = requested === '' ? await newestLocations(request) : new Map()
   const devices = location?.ok === true ? await request.api<ListOf<DeviceWire>>('GET', '/devices?limit=100') : null
   const mayCreate = mayDo(request, { access: 'all' })
   return {
@@ -248,7 +250,7 @@ const schedulesPage = async (request: ConsoleRequest, fault: Fault | null): Prom
 ${
   mayCreate
     ? html`<section aria-labelledby="create"><h2 id="create">Calculate a schedule</h2>
-<form class="filter" method="get" action="/console/schedules">${field('location_id', 'Location ID or reference:…', { value: requested, required: true })}
+<form class="filter" method="get" action="/console/schedules">${locationField(names, requested)}
 <button class="quiet" type="submit">Choose location</button></form>
 ${location === null ? null : showResult(location, one => planForm(request, one, devices?.ok === true ? devices.value.data : [], fault))}</section>`
     : null

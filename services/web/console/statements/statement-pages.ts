@@ -15,6 +15,7 @@ import {
 import { counted, money } from '../kit/amount.ts'
 import { confirmationFault, confirmPage } from '../kit/confirm.ts'
 import { withParameters } from '../kit/data-table.ts'
+import { type LocationNames, locationField, locationLink, newestLocations } from '../kit/location-names.ts'
 import { objectName } from '../kit/object-name.ts'
 import type { PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field, instant, row, showResult, table } from '../page-parts.ts'
@@ -46,9 +47,9 @@ const askedOf = ({ query, at }: ConsoleRequest): Asked => {
   }
 }
 
-const statementForm = ({ locationId, start, end, profile }: Asked): Html =>
+const statementForm = ({ locationId, start, end, profile }: Asked, names: LocationNames = new Map()): Html =>
   html`<form class="filter" method="get" action="${path}">
-${field('location_id', 'Location ID or reference:…', { value: locationId, required: true })}
+${locationField(names, locationId)}
 ${field('start', 'First day', { type: 'date', value: writeDate(start) })}
 ${field('end', 'Day after the last', { type: 'date', value: writeDate(end) })}
 ${choice('rounding', 'Rounding', profiles, profile)}
@@ -139,7 +140,7 @@ ${compared === null ? null : html`<section aria-labelledby="compared"><h2 id="co
 }
 
 /** Latest finalised and voided statements, by their events. */
-const latestStatements = async ({ api }: ConsoleRequest): Promise<Html> => {
+const latestStatements = async ({ api }: ConsoleRequest, names: LocationNames): Promise<Html> => {
   const events = await api<ListOf<EventWire>>('GET', '/events?event_type=statement.*&limit=30')
   return html`<section aria-labelledby="latest"><h2 id="latest">Final and voided statements of the last 90 days</h2>${showResult(
     events,
@@ -152,7 +153,7 @@ const latestStatements = async ({ api }: ConsoleRequest): Promise<Html> => {
             instant(time_created),
             type.replace('statement.', ''),
             html`<a href="${path}/${String(statement['id'])}"><code>${String(statement['id'])}</code></a>`,
-            html`<a href="/console/locations/${String(statement['location_id'])}"><code>${String(statement['location_id'])}</code></a>`,
+            locationLink(names, String(statement['location_id'])),
             `${String(statement['start_date'])} to ${String(statement['end_date'])}`,
           ),
         ),
@@ -170,12 +171,15 @@ const refused = (head: Content, status: number, fault: Fault): PageView => ({
 /** Calculate the bill of a location, or list the final ones. */
 const showStatements = async (request: ConsoleRequest): Promise<PageView> => {
   const asked = askedOf(request)
-  const form = statementForm(asked)
-  if (asked.locationId === '')
+  if (asked.locationId === '') {
+    const names = await newestLocations(request)
     return {
       title: 'Statements',
-      body: html`<h1>Statements</h1><p class="lead">A bill of a location with a line for each component and charge.</p>${form}${await latestStatements(request)}`,
+      body: html`<h1>Statements</h1><p class="lead">A bill of a location with a line for each component and charge.</p>
+${statementForm(asked, names)}${await latestStatements(request, names)}`,
     }
+  }
+  const form = statementForm(asked)
   const statement = await calculate(request, asked)
   return statement.ok ? statementView(request, statement.value) : refused(form, statement.status, statement.fault)
 }

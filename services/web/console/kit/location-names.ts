@@ -1,0 +1,39 @@
+import type { LocationWire } from '../../../contract/registry/location.ts'
+import { type Html, html } from '../../ui-kit/html.ts'
+import type { ListOf } from '../api.ts'
+import type { ConsoleRequest } from '../console-request.ts'
+import { field } from '../page-parts.ts'
+import type { Column } from './data-table.ts'
+
+/** Own references of locations by their ids; null for a location without a reference. */
+export type LocationNames = ReadonlyMap<string, string | null>
+
+/** Number of locations that suggestions and names know: the largest page of the API. */
+const known = 100
+
+/** Read the newest 100 locations. Empty if the API refuses. */
+export const newestLocations = async ({ api }: Pick<ConsoleRequest, 'api'>): Promise<LocationNames> => {
+  const list = await api<ListOf<LocationWire>>('GET', `/locations?limit=${known}`)
+  return new Map(list.ok ? list.value.data.map(one => [one.id, one.reference_id]) : [])
+}
+
+/** Link to a location by its own reference, or by its id if the reference is unknown. */
+export const locationLink = (names: LocationNames, id: string): Html => {
+  const name = names.get(id) ?? null
+  return html`<a href="/console/locations/${id}">${name ?? html`<code>${id}</code>`}</a>`
+}
+
+/** Column with the location of each item. */
+export const locationColumn = <Item>(names: LocationNames, locationOf: (item: Item) => string): Column<Item> => ({
+  key: 'location_id',
+  name: 'Location',
+  text: locationOf,
+  show: item => locationLink(names, locationOf(item)),
+})
+
+/** Input of a location with the newest locations as suggestions. */
+export const locationField = (names: LocationNames, value: string): Html =>
+  html`${field('location_id', 'Location ID or reference:…', { value, required: true, list: 'known-locations' })}
+<datalist id="known-locations">${[...names].map(
+    ([id, name]) => html`<option value="${name === null ? id : `reference:${name}`}"></option>`,
+  )}</datalist>`
