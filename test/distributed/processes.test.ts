@@ -31,6 +31,14 @@ describe.skipIf(skippedWithout('any broker') !== null)('several processes on sha
     expect(faultsOf(verdict)).toEqual([])
   })
 
+  it('refuse to write an export without a folder that they share, and name the setting', async () => {
+    const span = { start_time: '2025-06-01T00:00:00Z', end_time: '2025-07-01T00:00:00Z' }
+    const refused = await fixture.client.send('POST', '/exports', { kind: 'records', format: 'csv', ...span })
+    expect([refused.status, (refused.json as { code: string }).code]).toEqual([422, 'export_folder_missing'])
+    expect(refused.text).toContain('Set WATTLEDGER_EXPORT_DIR')
+    expect(await fixture.client.ask('GET', '/exports')).toMatchObject({ data: [] })
+  })
+
   it('dead-letter unreadable messages in every partition, and store later records within 5 s', {
     timeout: limitMs,
   }, async () => {
