@@ -1,4 +1,5 @@
 import { type SubmittedValues, valueChanges } from '../domain/record/correction.ts'
+import { type FreeSpans, freeAfter, isFree, occupy } from '../domain/record/free-spans.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
 import { groupByTenant, tenantKey } from '../domain/tenant.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
@@ -19,8 +20,8 @@ type Records = ReadonlyMap<string, readonly RecordToCost[]>
 export type Corrections = ReadonlyMap<string, readonly MeterCorrectionRow[]>
 
 /**
- * Finds the records of a step that replace stored values. A record that starts after all known records of its object
- * is new, so most records need no query.
+ * Finds the records of a step that replace stored values. A record is new at a time at which its object has no record,
+ * so most records need no query.
  */
 export type CorrectionFinder = {
   /** Find the corrections of a step. `stored` resolves when the rows of the steps before are stored. */
@@ -29,13 +30,16 @@ export type CorrectionFinder = {
   readonly drop: () => void
 }
 
-/** Known objects, after which all are dropped. An object takes about 250 bytes. */
-const maxObjects = 300_000
+/** Known objects and free spans, after which all are dropped. An object takes about 300 bytes, a further span 16. */
+const maxKnown = { objects: 300_000, spans: 3_000_000 }
 /** Objects per statement, so that it has less than the 256 KiB that the engine parses. */
 const objectsOfStatement = 4_000
 
-/** Latest known end (ms) of an object in each flow. */
-type LastEnds = number[]
+/** Spans without records of an object, in each flow. */
+type Free = readonly FreeSpans[]
+
+/** Objects by id. `spanCount`: their spans beyond the first of each flow. */
+type KnownObjects = { readonly freeOf: Map<string, Free>; spanCount: number }
 
 const flowOf = ({ energyFlowDirection, tariffDirection }: MeterRecord): number =>
   energyFlowDirection === 'INBOUND' ? (tariffDirection === 'IMPORT' ? 0 : 1) : tariffDirection === 'EXPORT' ? 2 : 3
@@ -43,10 +47,6 @@ const flows = 4
 
 /** Device of a record, or its location. Ids are unique over all accounts. */
 const objectOf = ({ deviceId, locationId }: MeterRecord): string => deviceId ?? locationId
-
-/** Return whether an equal record cannot be stored yet. An impulse at the last end can be. */
-const isNew = ({ start, end }: MeterRecord, lastEnd: number): boolean =>
-  start > lastEnd || (start === lastEnd && end > start)
 
 /** Return the objects of records, by account and mode. The value of an object is true for a device. */
 const objectsOf = (entries: readonly RecordToCost[]) =>
@@ -62,10 +62,10 @@ const groupsOf = <T>(all: readonly T[]): readonly (readonly T[])[] =>
     all.slice(group * objectsOfStatement, (group + 1) * objectsOfStatement),
   )
 
-/** Add the last ends of objects to the known ones. An object without records has the end -∞. */
+/** Add objects to the known ones. Time after the last record of an object is free. */
 const loadObjects = async (
   db: ClickHouse,
-  known: Map<string, LastEnds>,
+  known: KnownObjects,
   { tenant, objects }: ReturnType<typeof objectsOf>[number],
 ): Promise<void> => {
   const found = new Map<string, number>()
@@ -80,41 +80,45 @@ const loadObjects = async (
   }
   for (const object of objects.keys()) {
     const lastEnd = found.get(object) ?? Number.NEGATIVE_INFINITY
-    // Slow work of another location can have added later ends of the same device meanwhile.
-    const ends = known.get(object) ?? Array<number>(flows).fill(lastEnd)
-    known.set(
-      object,
-      ends.map(end => Math.max(end, lastEnd)),
-    )
+    // Slow work of another location can have added later records of the same device meanwhile.
+    const free = known.freeOf.get(object)
+    if (free === undefined)
+      known.freeOf.set(
+        object,
+        Array.from({ length: flows }, () => freeAfter(lastEnd)),
+      )
+    else for (const spans of free) occupy(spans, { start: Number.NEGATIVE_INFINITY, end: lastEnd })
   }
 }
 
 /**
  * Add to `possible` the records of a location that may be stored already, or that were sent more than once in the step.
- * Note the ends of the others. Records of unknown objects go to `unknown`.
+ * Note the times of all records. Records of unknown objects go to `unknown`.
  */
 const examine = (
-  known: ReadonlyMap<string, LastEnds>,
+  known: KnownObjects,
   entries: readonly RecordToCost[],
   possible: RecordToCost[],
   unknown: RecordToCost[],
 ): void => {
   for (const entry of entries) {
-    const lastEnd = known.get(objectOf(entry.record))?.[flowOf(entry.record)]
-    if (lastEnd === undefined) unknown.push(entry)
-    else if (entry.superseded !== undefined || !isNew(entry.record, lastEnd)) possible.push(entry)
-  }
-  for (const { record } of entries) {
-    const ends = known.get(objectOf(record))
-    const flow = flowOf(record)
-    if (ends !== undefined && record.end > (ends[flow] as number)) ends[flow] = record.end
+    const { record, superseded } = entry
+    const spans = known.freeOf.get(objectOf(record))?.[flowOf(record)]
+    if (spans === undefined) {
+      unknown.push(entry)
+      continue
+    }
+    if (superseded !== undefined || !isFree(spans, record)) possible.push(entry)
+    known.spanCount -= spans.length / 2
+    occupy(spans, record)
+    known.spanCount += spans.length / 2
   }
 }
 
 /** Return the records that may be stored already, or that were sent more than once in the step. */
 const possibleCorrections = async (
   db: ClickHouse,
-  known: Map<string, LastEnds>,
+  known: KnownObjects,
   records: Records,
   stored: Promise<void>,
 ): Promise<readonly RecordToCost[]> => {
@@ -153,10 +157,14 @@ const rowsOf = (entry: RecordToCost, stored: SubmittedValues | undefined): reado
 
 /** Create a finder over the stored rows. */
 export const correctionFinder = (db: ClickHouse): CorrectionFinder => {
-  const known = new Map<string, LastEnds>()
+  const known: KnownObjects = { freeOf: new Map(), spanCount: 0 }
+  const drop = (): void => {
+    known.freeOf.clear()
+    known.spanCount = 0
+  }
   return {
     find: async (records, stored) => {
-      if (known.size > maxObjects) known.clear()
+      if (known.freeOf.size > maxKnown.objects || known.spanCount > maxKnown.spans) drop()
       const possible = await possibleCorrections(db, known, records, stored)
       const corrections = new Map<string, readonly MeterCorrectionRow[]>()
       if (possible.length === 0) return corrections
@@ -172,7 +180,7 @@ export const correctionFinder = (db: ClickHouse): CorrectionFinder => {
       }
       return corrections
     },
-    drop: () => known.clear(),
+    drop,
   }
 }
 
