@@ -35,7 +35,10 @@ const groupEntries = ({ name, operations }: Group): Html =>
     ),
   )}</ul></section>`
 
-const sideNavigation = (reference: Reference, chapters: readonly Chapter[]): Html => html`<div id="side">
+const sideNavigation = (
+  reference: Reference,
+  chapters: readonly Chapter[],
+): Html => html`<aside id="side" aria-label="API version and contents">
 ${apiVersionSwitch(reference.apiVersion)}
 <div class="search"><input id="filter" type="search" placeholder="Filter" aria-label="Filter operations"
 autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></div>
@@ -46,7 +49,7 @@ autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></div>
 )}</ul></section>
 ${reference.groups.map(groupEntries)}
 </nav>
-</div>`
+</aside>`
 
 const chapterSection = ({ id, title, text, examples }: Chapter, index: number): Html => {
   const heading =
