@@ -109,8 +109,9 @@ const showSession = async (request: ConsoleRequest, reference: string): Promise<
   const other = otherCost?.ok === true ? figuresOf(compare, otherCost.value) : null
   const items = records.ok ? records.value.data : []
   const zone = cost.value.location_timezone
+  const columns = recordColumns(zone).filter(({ key }) => key !== 'session_reference_id')
   const list = dataTable(request, {
-    ...{ id: 'records', label: 'Records', columns: recordColumns(zone), items, totals: recordTotals(items) },
+    ...{ id: 'records', label: 'Records', columns, items, totals: recordTotals(items).slice(0, columns.length) },
     empty: 'No records.',
     isCompact: true,
   })

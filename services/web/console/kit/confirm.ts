@@ -39,7 +39,7 @@ export const confirmPage = (
   title,
   status: fault === null ? 200 : 400,
   body: html`<h1>${title}</h1>${fault === null || fault.field === 'confirm' ? null : errorNotice(fault)}
-<div class="lead">${effects}</div>
+<div class="lead effects">${effects}</div>
 ${form(
   csrf,
   action,

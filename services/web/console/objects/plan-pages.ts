@@ -5,6 +5,7 @@ import type { Fault } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from '../console-request.ts'
 import { counted, wholeNumber } from '../kit/amount.ts'
 import { checkedChange } from '../kit/checked-change.ts'
+import { objectName } from '../kit/object-name.ts'
 import { form, type PageView } from '../page-frame.ts'
 import { errorNotice, field, row, table } from '../page-parts.ts'
 import { area, readBody } from './object-form.ts'
@@ -206,7 +207,7 @@ const endForm = (
 /** Change the end of an assignment. */
 const endAssignment = (request: ConsoleRequest): Promise<PageResult> =>
   withAssignment(request, async (plan, assignment, path) => {
-    const title = `End ${plan.name} at ${assignment.location_id}`
+    const title = `End ${plan.name} at ${await objectName(request, assignment.location_id)}`
     const page = { action: `${path}/assignments/${assignment.id}/end`, back: path }
     const { form: sent, at } = request
     const today = new Date(at).toISOString().slice(0, 10)
@@ -225,7 +226,7 @@ const endAssignment = (request: ConsoleRequest): Promise<PageResult> =>
 
 const deleteAssignment = (request: ConsoleRequest): Promise<PageResult> =>
   withAssignment(request, async (plan, assignment, path) => {
-    const title = `Remove ${plan.name} from ${assignment.location_id}`
+    const title = `Remove ${plan.name} from ${await objectName(request, assignment.location_id)}`
     const result = await checkedChange<object>(request, {
       ...{ method: 'DELETE', path: `/plans/${plan.id}/assignments/${assignment.id}`, title, back: path },
       effects: html`<p>The tariffs and charges of the plan are removed from their start, as if they had never existed. Without another tariff the

@@ -214,7 +214,7 @@ it is. If late or corrected records change it, the next statement has a line tha
       ...(statement.complete
         ? {}
         : {
-            inputs: html`<p><label><input class="check" type="checkbox" name="allow_incomplete"${sent.has('allow_incomplete') ? asMarkup(' checked') : null}>
+            inputs: html`<p><label><input type="checkbox" name="allow_incomplete"${sent.has('allow_incomplete') ? asMarkup(' checked') : null}>
 Accept the gaps</label></p>`,
           }),
     })
