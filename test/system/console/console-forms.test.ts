@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { makeHome } from '../../support/system/home.ts'
+import { makeHome, makeOne } from '../../support/system/home.ts'
 import { useSharedSystem } from '../../support/system/use-system.ts'
 import { signIn } from '../../support/web/console-visitor.ts'
 
@@ -88,5 +88,18 @@ describe('the form of a calendar', () => {
     })
     const wrong = await visitor.send(edit, edit, { ...changes, remove: '2026-02-30' })
     expect(wrong.text).toContain('id="remove-fault"')
+  })
+})
+
+describe('the page of a deletion', () => {
+  it('counts the tariffs that end and the locations that are deleted', async () => {
+    const client = await system.login()
+    const customer = await makeOne(client, '/customers', { reference_id: 'Owner of two' })
+    const home = await makeHome(client, { import: 0.3, export: 0.1 }, { customer_id: customer })
+    await makeHome(client, {}, { customer_id: customer })
+    const visitor = await visit()
+    const text = async (path: string) => (await visitor.get(`/console/${path}/delete`)).text
+    expect(await text(`locations/${home}`)).toContain('2 tariffs of the location end now.')
+    expect(await text(`customers/${customer}`)).toContain('Deleted too: 2 locations of the customer.')
   })
 })

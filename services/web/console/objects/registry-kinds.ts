@@ -1,7 +1,11 @@
 import type { CustomerWire } from '../../../contract/registry/customer.ts'
 import type { DeviceWire } from '../../../contract/registry/device.ts'
 import type { LocationWire } from '../../../contract/registry/location.ts'
+import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
 import { type Content, html } from '../../ui-kit/html.ts'
+import type { ListOf } from '../api.ts'
+import type { ConsoleRequest } from '../console-request.ts'
+import { counted } from '../kit/amount.ts'
 import type { Column } from '../kit/data-table.ts'
 import { instant } from '../page-parts.ts'
 import { locationSections } from './location-sections.ts'
@@ -137,10 +141,24 @@ export const locationKind: ObjectKind<LocationWire> = {
     metadata: metadataValue(one.metadata),
   }),
   deletions: [
-    deletionOf(
-      'The tariffs of the location end now. Its records stay for the costs of the account. New records are refused within 60 s.',
-    ),
+    {
+      ...{ name: 'delete', label: 'Delete', query: '' },
+      effects: async (request, { id }) =>
+        html`<p>${await endingTariffs(request, id)} Its records stay for the costs of the account. New records are refused within 60 s.</p>`,
+    },
   ],
+}
+
+const listedTariffs = 100
+
+/** Say how many tariffs of a location end with it. */
+const endingTariffs = async ({ api, at }: ConsoleRequest, id: string): Promise<string> => {
+  const list = await api<ListOf<TariffWire>>('GET', `/tariffs?location_id=${id}&limit=${listedTariffs}`)
+  if (!list.ok || list.value.has_more) return 'The tariffs of the location end now.'
+  const open = list.value.data.filter(({ contract_end_date: end }) => end === null || Date.parse(end) > at)
+  return open.length === 0
+    ? 'The location has no tariffs that end.'
+    : `${counted(String(open.length), 'tariff')} of the location ${open.length === 1 ? 'ends' : 'end'} now.`
 }
 
 const deviceName = ({ reference_id }: DeviceWire): string => reference_id
@@ -210,8 +228,14 @@ export const customerKind: ObjectKind<CustomerWire> = {
   members: [reference, metadata],
   editable: one => ({ reference_id: one.reference_id, metadata: metadataValue(one.metadata) }),
   deletions: [
-    deletionOf(
-      'The locations of the customer are deleted too, and their tariffs end now. Records stay for the costs of the account.',
-    ),
+    {
+      ...{ name: 'delete', label: 'Delete', query: '' },
+      effects: async (_, { locations }) =>
+        html`<p>${
+          locations.length === 0
+            ? 'The customer has no locations.'
+            : `Deleted too: ${counted(String(locations.length), 'location')} of the customer. Their tariffs end now.`
+        } Records stay for the costs of the account.</p>`,
+    },
   ],
 }
