@@ -61,9 +61,12 @@ const requestedOf = (context: PageContext, locationId: string) => {
   return { id: idOf(context, locationId), locationId, request: statementRequestText(request), startDay, endDay }
 }
 
-/** Return whether an error has a cause outside of the page. The work thread can end because of its work. */
+/** Temporary failures that the work of a page can cause: the work thread ends, or the engine needs too much time. */
+const causedByWork = new Set(['work_thread_lost', 'clickhouse_timeout'])
+
+/** Return whether an error has a cause outside of the page, so that it does not count as an attempt. */
 export const isOutage = (error: unknown): boolean =>
-  isFailure(error) && error.retriable && error.code !== 'work_thread_lost'
+  isFailure(error) && error.retriable && !causedByWork.has(error.code)
 
 /** Return whether a refusal is temporary. */
 const isTemporary = ({ code }: Refusal): boolean => code === 'unavailable'

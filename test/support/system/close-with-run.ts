@@ -6,7 +6,10 @@ export const closeWithRun = <T extends AsyncDisposable>(one: T): T => {
   return one
 }
 
-/** Close everything in reverse order after SIGINT or SIGTERM. Servers would continue to run otherwise. */
+/**
+ * Close everything in reverse order after SIGINT, SIGTERM, or if nobody reads the output any more. Servers would
+ * continue to run otherwise.
+ */
 export const closeOnSignals = (): void => {
   const close = async (): Promise<void> => {
     // Running code fails when its servers are closed.
@@ -19,4 +22,5 @@ export const closeOnSignals = (): void => {
     process.exit(130)
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void close())
+  process.stdout.once('error', () => void close())
 }
