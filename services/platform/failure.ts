@@ -19,5 +19,10 @@ export class Failure extends Error {
 
 export const isFailure = (error: unknown): error is Failure => error instanceof Failure
 
+const codesOfWork = new Set(['work_thread_lost', 'clickhouse_timeout'])
+
+/** Return whether the work itself can be the cause: it ended its thread, or the engine needed too much time for it. */
+export const canComeFromWork = ({ code }: Failure): boolean => codesOfWork.has(code)
+
 /** A setting is invalid. The message names the variable and the correction. */
 export class ConfigError extends Error {}

@@ -5,7 +5,7 @@ import type { SimulatedPlan } from '../../domain/simulation/plan-prices.ts'
 import { addLocationBills, emptySums, type SimulationSums } from '../../domain/simulation/simulation-sums.ts'
 import { statementPeriods } from '../../domain/statement/statement-periods.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
-import { Failure, isFailure } from '../../platform/failure.ts'
+import { canComeFromWork, Failure, isFailure } from '../../platform/failure.ts'
 import {
   countAttempt,
   oldestPendingSimulations,
@@ -143,9 +143,9 @@ const endsProcess = (locationId: string): Refusal =>
     `The calculation ended early ${maxAttempts} times at the location ${locationId}. Simulate it with fewer days, candidates or charges, or report it`,
   ).refusal
 
-/** Return whether a turn failed for a reason outside of the simulation. A thread can end because of its work. */
+/** Return whether a turn failed for a reason outside of the simulation. */
 const isOutside = (error: unknown, { signal }: JobTurn): boolean =>
-  signal.aborted || (isFailure(error) && error.code !== 'work_thread_lost')
+  signal.aborted || (isFailure(error) && !canComeFromWork(error))
 
 /** Calculate locations until the turn ends. Returns the reason why the simulation fails; null if it does not. */
 const continueLocations = async (

@@ -4,7 +4,7 @@ import { statementFrame } from '../../contract/statements/statement.ts'
 import { statementRequestText } from '../../contract/statements/statement-request.ts'
 import type { Refusal, RefusalCode } from '../../domain/refusal.ts'
 import type { BatchFailure } from '../../domain/statement/statement-batch.ts'
-import { isFailure } from '../../platform/failure.ts'
+import { canComeFromWork, isFailure } from '../../platform/failure.ts'
 import { devicesIn } from '../../platform/postgres/statements/erase-batches.ts'
 import type { ClaimedPage, PageResult } from '../../platform/postgres/statements/statement-batches.ts'
 import { recordAnswers } from '../../platform/postgres/statements/statements.ts'
@@ -61,12 +61,8 @@ const requestedOf = (context: PageContext, locationId: string) => {
   return { id: idOf(context, locationId), locationId, request: statementRequestText(request), startDay, endDay }
 }
 
-/** Temporary failures that the work of a page can cause: the work thread ends, or the engine needs too much time. */
-const causedByWork = new Set(['work_thread_lost', 'clickhouse_timeout'])
-
 /** Return whether an error has a cause outside of the page, so that it does not count as an attempt. */
-export const isOutage = (error: unknown): boolean =>
-  isFailure(error) && error.retriable && !causedByWork.has(error.code)
+export const isOutage = (error: unknown): boolean => isFailure(error) && error.retriable && !canComeFromWork(error)
 
 /** Return whether a refusal is temporary. */
 const isTemporary = ({ code }: Refusal): boolean => code === 'unavailable'
