@@ -43,14 +43,18 @@ export const own = (given: Partial<MeterCostRow>): MeterCostRow => costRow({ ...
 export const all = async (blocks: AsyncIterable<readonly MeterCostRow[]>): Promise<MeterCostRow[]> =>
   (await Array.fromAsync(blocks)).flat()
 
-/** Return the database and the list of its streamed statements. */
+/** Return the database and the list of the statements that read rows. */
 export const recordStatements = (): { readonly recording: ClickHouse; readonly statements: readonly string[] } => {
   const statements: string[] = []
   const stream: ClickHouse['stream'] = sql => {
     statements.push(sql)
     return db.stream(sql)
   }
-  return { recording: { ...db, stream }, statements }
+  const blocks: ClickHouse['blocks'] = sql => {
+    statements.push(sql)
+    return db.blocks(sql)
+  }
+  return { recording: { ...db, stream, blocks }, statements }
 }
 
 export const decoded = async (blocks: AsyncIterable<Buffer>): Promise<MeterCostRow[]> =>

@@ -189,6 +189,10 @@ const clickHouseOf = (
       assertOpen()
       return reads.lines(sql)
     },
+    blocks: async sql => {
+      assertOpen()
+      return reads.blocks(sql)
+    },
     stream: async function* (sql) {
       assertOpen()
       yield* reads.stream(sql)
@@ -214,29 +218,28 @@ const clickHouseOf = (
   }
 }
 
+const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength)
+
 /** Create the reads of an engine: each uses the session with the shortest queue. `rethrow` receives their errors. */
 const readsOf = (
   readers: readonly SerialSession[],
   rethrow: (error: unknown) => never,
-): Pick<ClickHouse, 'rows' | 'lines' | 'stream'> => {
+): Pick<ClickHouse, 'rows' | 'lines' | 'blocks' | 'stream'> => {
   const idlestReader = (): SerialSession =>
     readers.reduce((best, reader) => (reader.waiting < best.waiting ? reader : best))
-  const lines = async (sql: string): Promise<string> => {
-    const answer = await runSerially(idlestReader(), session =>
-      session.queryAsync(sql, { format: 'JSONCompactEachRow' }),
-    ).catch(rethrow)
-    return answer.text()
-  }
+  const read = (sql: string, format: string) =>
+    runSerially(idlestReader(), session => session.queryAsync(sql, { format })).catch(rethrow)
+  const lines = async (sql: string): Promise<string> => (await read(sql, 'JSONCompactEachRow')).text()
   return {
     lines,
     rows: async sql => linesOf(await lines(sql)).map(line => JSON.parse(line) as readonly unknown[]),
+    blocks: async sql => bufferOf((await read(sql, 'Native')).bytes()),
     stream: async function* (sql) {
       const reader = idlestReader()
       const release = await reader.acquire()
       try {
         for await (const chunk of reader.session.queryStream(sql, { format: 'Native' })) {
-          const bytes = chunk.raw()
-          yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+          yield bufferOf(chunk.raw())
         }
       } catch (error) {
         rethrow(failureOf(error))

@@ -70,6 +70,8 @@ export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse =
   const command = (sql: string) => call(async () => void (await client.command({ query: sql })))
   const lines = (sql: string) =>
     call(async () => (await client.query({ query: sql, format: 'JSONCompactEachRow' })).text())
+  const blocks = (sql: string) =>
+    call(async () => buffer((await client.exec({ query: `${sql} FORMAT Native` })).stream))
   const rows = async (sql: string) => linesOf(await lines(sql)).map(line => JSON.parse(line) as readonly unknown[])
   return {
     command,
@@ -92,8 +94,9 @@ export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse =
       inserted = done.catch(() => undefined)
       return done
     },
+    blocks,
     stream: async function* (sql) {
-      const bytes = await call(async () => buffer((await client.exec({ query: `${sql} FORMAT Native` })).stream))
+      const bytes = await blocks(sql)
       if (bytes.length > 0) yield bytes
     },
     writeFile: (select, { path, format }, signal) =>

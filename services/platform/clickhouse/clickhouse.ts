@@ -20,7 +20,12 @@ export type ClickHouse = {
   readonly rows: (sql: string, account?: ReadAccount) => Promise<readonly (readonly unknown[])[]>
   /** Read an answer of some MB as text: one JSON line per row, as `rows` parses it. */
   readonly lines: (sql: string, account?: ReadAccount) => Promise<string>
-  /** Read an answer of any size in the Native format, in whole blocks. Leaving the loop ends the read. */
+  /** Read an answer of some MB in the Native format: whole blocks, one after the other. */
+  readonly blocks: (sql: string, account?: ReadAccount) => Promise<Buffer>
+  /**
+   * Read an answer of any size in the Native format, in whole blocks. Leaving the loop ends the read. An embedded engine
+   * plans the statement on the thread of the caller (some 10 ms), so small answers should use `blocks`.
+   */
   readonly stream: (sql: string, account?: ReadAccount) => AsyncIterable<Buffer>
   /**
    * Write the answer of a SELECT of any size to a new file of this process, with flat memory. Aborting the signal ends

@@ -52,6 +52,7 @@ export const fairReads = (
     ...clickHouse,
     rows: (sql, reader) => within(reader, () => clickHouse.rows(sql)),
     lines: (sql, reader) => within(reader, () => clickHouse.lines(sql)),
+    blocks: (sql, reader) => within(reader, () => clickHouse.blocks(sql)),
     stream: async function* (sql, reader) {
       const release = await acquire(reader?.accountId)
       try {

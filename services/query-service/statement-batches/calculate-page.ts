@@ -9,7 +9,7 @@ import { locationsWithFinals } from '../../platform/postgres/statements/statemen
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import type { CachedPricing } from '../../platform/pricing-cache/pricing-cache.ts'
 import { type StatementCaller, viewOf } from '../statements/calculate-statement.ts'
-import { priceIntervalOf, readBlocks, readInclusion } from '../statements/gather-records.ts'
+import { priceIntervalOf, readInclusion } from '../statements/gather-records.ts'
 import {
   type BillingTerms,
   loadAllBillingTerms,
@@ -116,8 +116,8 @@ const gatherPage = async (
     readInclusion(clickHouse, { tenant, locationId: terms.location.id, includeDevices }, facts.kinds)
   const inclusions: Readonly<Record<RowFlow, boolean>>[] = []
   for (const one of locations) inclusions.push(await inclusionOf(one))
-  const [blocks, prices] = await Promise.all([
-    readBlocks(pageBlocks(clickHouse, { tenant, locationIds, ...intervalOf(locations) }), Number.POSITIVE_INFINITY),
+  const [bytes, prices] = await Promise.all([
+    pageBlocks(clickHouse, { tenant, locationIds, ...intervalOf(locations) }),
     pricing.gatherNewest(
       locations.map(({ terms, span, facts }) => ({
         ...tenant,
@@ -126,7 +126,7 @@ const gatherPage = async (
       })),
     ),
   ])
-  return { blocks: blocks ?? [], prices, inclusions }
+  return { blocks: [bytes], prices, inclusions }
 }
 
 /** Return the input of one statement. Undefined if the prices of its location cannot be compiled. */

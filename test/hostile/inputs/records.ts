@@ -22,6 +22,12 @@ import { type HostileInput, playOf } from '../input.ts'
 const subject = 'records'
 const bands = 1_440
 
+const minuteRecord = (locationId: string, minute: number, value: number): object => ({
+  ...{ location_id: locationId, units: 'WH', value },
+  start_time: iso(epoch + minute * 60_000),
+  end_time: iso(epoch + (minute + 1) * 60_000),
+})
+
 const longRecords = (locationId: string, count: number): readonly object[] =>
   Array.from({ length: count }, (_, at) => longRecord(locationId, 364, { record_reference_id: `long ${at}` }))
 
@@ -98,16 +104,23 @@ export const records: readonly HostileInput[] = [
     unit: 'records after it',
     open: async ({ hostile }, size) => {
       const location = await createPriced(hostile, scheduleOf(24, { tiers: 32 }))
-      const minutes = Array.from({ length: size }, (_, at) => ({
-        location_id: location,
-        units: 'WH',
-        value: 100,
-        start_time: iso(epoch + (at + 10) * 60_000),
-        end_time: iso(epoch + (at + 11) * 60_000),
-      }))
+      const minutes = Array.from({ length: size }, (_, at) => minuteRecord(location, at + 10, 100))
       await submitAll(hostile, minutes)
       const late = [longRecord(location, 0.001, { value: 150 })]
       return async () => [await submit(hostile, '/meters/interval', late)]
+    },
+  },
+  {
+    ...expensiveChange,
+    name: 'corrections of records in random order',
+    size: 10_000,
+    unit: 'records',
+    open: async ({ hostile }, size) => {
+      const location = await createPriced(hostile, scheduleOf(24))
+      const minutes = Array.from({ length: size }, (_, at) => (at * 7_919) % size)
+      const recordsWith = (value: number) => minutes.map(minute => minuteRecord(location, minute, value))
+      await submitAll(hostile, recordsWith(100))
+      return async () => [await submit(hostile, '/meters/interval', recordsWith(150))]
     },
   },
   {

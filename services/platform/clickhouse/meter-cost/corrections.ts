@@ -131,9 +131,7 @@ export const pageOfCorrections = async (
   ].filter(condition => condition !== null)
   const statement = `SELECT ${Object.keys(columnTypes).join(', ')} ${corrections(tenant, conditions.join(' AND ') || 'true')}
     ORDER BY correction_id ${isBack ? 'ASC' : 'DESC'} LIMIT ${wholeLiteral(limit)} ${readSettings}`
-  const rows: ListedCorrection[] = []
-  for await (const block of db.stream(statement, tenant)) rows.push(...decodeBlocks(block, readRows))
-  return rows
+  return decodeBlocks(await db.blocks(statement, tenant), readRows)
 }
 
 /** Return whether a correction exists. */
@@ -190,8 +188,8 @@ export const submittedValues = async (
       AND start_time <= ${instantLiteral((some.at(-1) as RecordKey).start)}
       AND record_id IN ${listLiteral(some.map(({ recordId }) => idLiteral(recordId)))}`
     const statement = `SELECT ${Object.keys(storedTypes).join(', ')} ${meterCost(tenant, condition)} ${byRecordId}`
-    for await (const block of db.stream(statement, tenant))
-      for (const { recordId, ...values } of decodeBlocks(block, readStored)) found.set(recordId, values)
+    for (const { recordId, ...values } of decodeBlocks(await db.blocks(statement, tenant), readStored))
+      found.set(recordId, values)
   }
   return found
 }

@@ -28,27 +28,19 @@ export type ListedRow = MeterCostRow & { readonly pieceCount: number }
 
 const listedColumns = `${columnsWithoutPieces}, length(\`pieces.start_time\`)`
 
-async function* listedRows(
+const listedRows = async (
   db: ClickHouse,
   tenant: Tenant,
   fromAndWhere: string,
   settings: string,
-): AsyncIterable<readonly ListedRow[]> {
-  for await (const block of db.stream(`SELECT ${listedColumns} ${fromAndWhere} ${settings}`, tenant))
-    yield decodeListedRows(block)
-}
+): Promise<readonly ListedRow[]> =>
+  decodeListedRows(await db.blocks(`SELECT ${listedColumns} ${fromAndWhere} ${settings}`, tenant))
 
 /** Return the row of a record by the digits of its id, without its pieces; null if there is none. */
 export const listedRowOf = async (db: ClickHouse, tenant: Tenant, recordId: string): Promise<ListedRow | null> => {
-  for await (const block of listedRows(
-    db,
-    tenant,
-    meterCost(tenant, `record_id = ${idLiteral(recordId)}`),
-    byRecordId,
-  )) {
-    for (const row of block) return row
-  }
-  return null
+  const condition = `record_id = ${idLiteral(recordId)}`
+  const [row] = await listedRows(db, tenant, meterCost(tenant, condition), byRecordId)
+  return row ?? null
 }
 
 /**
@@ -101,7 +93,5 @@ export const pageOfRows = async (
         ]),
   ]
   const statement = `${meterCost(tenant, conditions.join(' AND '))} ORDER BY start_time ${order}, record_id ${order} LIMIT ${wholeLiteral(limit)}`
-  const rows: ListedRow[] = []
-  for await (const block of listedRows(db, tenant, statement, readSettings)) for (const row of block) rows.push(row)
-  return rows
+  return listedRows(db, tenant, statement, readSettings)
 }

@@ -212,8 +212,8 @@ export const byRecordId = `${readSettings}, use_skip_indexes_if_final_exact_mode
 /** Return the row of a record by the digits of its id; null if there is none. Reads only parts that contain the id. */
 export const rowOfRecord = async (db: ClickHouse, tenant: Tenant, recordId: string): Promise<MeterCostRow | null> => {
   const statement = `SELECT ${allColumns} ${meterCost(tenant, `record_id = ${idLiteral(recordId)}`)} ${byRecordId}`
-  for await (const block of db.stream(statement, tenant)) for (const row of decodeMeterCostRows(block)) return row
-  return null
+  const [row] = decodeMeterCostRows(await db.blocks(statement, tenant))
+  return row ?? null
 }
 
 const objectIdsOf = (

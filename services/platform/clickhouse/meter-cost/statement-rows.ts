@@ -272,14 +272,11 @@ export type PageInterval = QueryInterval & { readonly tenant: Tenant; readonly l
 
 /**
  * Read the rows of locations that overlap an interval, as blocks for `decodePageRows`. One statement reads them, so they
- * show one state. Ordered by location, start, end and record id.
+ * show one state. Ordered by location, start, end and record id. They should have some MB at most.
  */
-export const pageBlocks = (
-  db: ClickHouse,
-  { tenant, locationIds, ...interval }: PageInterval,
-): AsyncIterable<Buffer> => {
+export const pageBlocks = (db: ClickHouse, { tenant, locationIds, ...interval }: PageInterval): Promise<Buffer> => {
   const filter = { locationIds }
-  return db.stream(
+  return db.blocks(
     `SELECT location_id, ${columnNames} ${meterCost(tenant, `${filterIs(filter)} AND ${sharesTime(tenant, filter, interval)}`)}
     ORDER BY location_id, start_time, end_time, record_id ${backgroundRowSettings}`,
     tenant,
