@@ -100,7 +100,9 @@ export const acceptedRecordsSince = async (
     tenant,
   )
   const [accepted, handled, later] = (row ?? []).map(Number) as [number?, number?, number?]
-  return { accepted: accepted ?? 0, processed: Math.max(0, (handled ?? 0) - (later ?? 0)) }
+  const processed = Math.max(0, (handled ?? 0) - (later ?? 0))
+  // Records can be stored before the header of their submission.
+  return { accepted: Math.max(accepted ?? 0, processed), processed }
 }
 
 /** Session that a search found. */
