@@ -20,8 +20,8 @@ type Records = ReadonlyMap<string, readonly RecordToCost[]>
 export type Corrections = ReadonlyMap<string, readonly MeterCorrectionRow[]>
 
 /**
- * Finds the records of a step that replace stored values. A record is new at a time at which its object has no record,
- * so most records need no query.
+ * Finds the records of a step that replace stored values. A record in a free span of its object is new, so most records
+ * need no query.
  */
 export type CorrectionFinder = {
   /** Find the corrections of a step. `stored` resolves when the rows of the steps before are stored. */

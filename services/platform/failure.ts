@@ -21,7 +21,7 @@ export const isFailure = (error: unknown): error is Failure => error instanceof 
 
 const codesOfWork = new Set(['work_thread_lost', 'clickhouse_timeout'])
 
-/** Return whether the work itself can be the cause: it ended its thread, or the engine needed too much time for it. */
+/** Return whether the work itself can be the cause: the thread of the work ended, or a read of the work took too long. */
 export const canComeFromWork = ({ code }: Failure): boolean => codesOfWork.has(code)
 
 /** A setting is invalid. The message names the variable and the correction. */

@@ -131,8 +131,8 @@ const receive = (state: ThreadState, message: ToThread): void => {
 
 /**
  * End this thread if its objects use more than the usable share of its heap.
- * V8 has a limit of its own, but ends the whole process if a large array grows beyond it.
- * New objects are not counted: V8 collects them before they count as old.
+ * V8 has a limit too, but V8 ends the whole process if a large array grows beyond that limit.
+ * The spaces of new objects are not counted, because most of these objects are garbage.
  */
 const endIfTooLarge = (): void => {
   const maxBytes = (resourceLimits.maxOldGenerationSizeMb ?? Number.POSITIVE_INFINITY) * 2 ** 20 * usableShareOfHeap

@@ -14,7 +14,7 @@ export type TextFormat = {
 
 const decimal = /^-?\d+(?:\.\d+)?$/
 
-/** Read a decimal with all its digits; undefined if the text is no decimal. */
+/** Read a decimal with all its digits; undefined if the text is not a decimal. */
 const exactNumber = (text: string): unknown => {
   if (!decimal.test(text)) return undefined
   const read = runToEnd(readExactJson(text))
