@@ -15,6 +15,8 @@ export const startLocalServer = async (answer: RequestListener, host = '127.0.0.
   const server = createServer(answer).on('connection', () => {
     connections += 1
   })
+  // A close of an idle connection could meet the next request of a client.
+  server.keepAliveTimeout = 0
   await new Promise<void>(resolve => server.listen(0, host, resolve))
   const { port } = server.address() as AddressInfo
   return {

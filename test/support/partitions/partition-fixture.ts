@@ -79,7 +79,7 @@ export const openPartitionFixture = async () => {
   const workers = openWorkers(stores, gate, backlog)
   stack.defer(() => workers.stop())
   const clock = { aheadMs: 0 }
-  const { sandbox } = await openHttp(stores, stack, {
+  const { sandbox, stopRelay } = await openHttp(stores, stack, {
     isHealthy: workers.isLive,
     at: () => currentInstant() + clock.aheadMs,
     dataFolder: folder,
@@ -95,6 +95,8 @@ export const openPartitionFixture = async () => {
     /** Time in ms that the clock of the HTTP API is ahead of the system clock. */
     clock,
     sandbox,
+    /** Stop the repeated publication of recost requests. Each request is then published once, by its change. */
+    stopRelay,
     client: await login(sandbox),
     /** Create another account and log in to its test mode. */
     makeAccount: async (): Promise<Client> => {
@@ -212,7 +214,7 @@ const openHttp = async (
   stores: Stores,
   stack: AsyncDisposableStack,
   { isHealthy, at, dataFolder, acceptsRecords }: HttpDependencies,
-): Promise<{ readonly sandbox: Sandbox }> => {
+): Promise<{ readonly sandbox: Sandbox; readonly stopRelay: () => PromiseLike<void> }> => {
   const { database, clickHouse } = stores
   const logger = quiet()
   const generation = () => 1
@@ -267,5 +269,5 @@ const openHttp = async (
     ...{ dataFolder, baseUrl: `http://127.0.0.1:${port}`, secret, operatorKey, at: currentInstant() },
   })
   if (prepared.sandbox === null) throw new Error('An account exists already.')
-  return { sandbox: prepared.sandbox }
+  return { sandbox: prepared.sandbox, stopRelay: () => relay[Symbol.asyncDispose]() }
 }
