@@ -30,6 +30,7 @@ import { type LastActions, lastActions } from './kit/last-action.ts'
 import { objectRoutes } from './objects/object-pages.ts'
 import { planKind } from './objects/plan-kind.ts'
 import { planRoutes } from './objects/plan-pages.ts'
+import { planVersionRoutes } from './objects/plan-versions.ts'
 import { calendarKind, chargeKind } from './objects/pricing-kinds.ts'
 import { customerKind, deviceKind, locationKind } from './objects/registry-kinds.ts'
 import { tariffEditorRoutes } from './objects/tariff-editor.ts'
@@ -218,6 +219,7 @@ export const createConsole = (dependencies: ConsoleDependencies): Hono => {
     ...objectRoutes(customerKind),
     ...tariffEditorRoutes,
     ...objectRoutes(tariffKind),
+    ...planVersionRoutes,
     ...planRoutes,
     ...objectRoutes(planKind),
     ...objectRoutes(chargeKind),

@@ -42,6 +42,12 @@ const costOf = async (id: string): Promise<number | null> => {
   return data[0]?.tariff.cost.value ?? null
 }
 
+/** Inputs of a tariff with one price. */
+const allDay = (price: string) => ({
+  ...{ 'tariff-0-direction': 'IMPORT', 'tariff-0-type': 'COMMODITY', 'tariff-0-market': 'false' },
+  ...{ 'tariff-0-valid_from-0': '00:00', 'tariff-0-valid_to-0': '00:00', 'tariff-0-fixed-0': price },
+})
+
 describe('the pages of a plan', () => {
   it('assign it after saying what happens, change a version, end it and remove it', async () => {
     const plan = await makePlan('City plan')
@@ -58,11 +64,7 @@ describe('the pages of a plan', () => {
       cost => cost === 0.75,
     )
 
-    const prices = JSON.stringify({
-      tariffs: [{ direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.5) }],
-      charges: [],
-    })
-    const version = { from: '2026-03-05', prices }
+    const version = { from: '2026-03-05', ...allDay('0.5') }
     const checked = await visitor.send(`${page}/versions/new`, `${page}/versions/new`, version)
     expect(checked.text).toContain('Priced again: 3 stored records of 1 location.')
     const saved = await visitor.send(`${page}/versions/new`, `${page}/versions/new`, { ...version, checked: 'true' })
@@ -90,16 +92,13 @@ describe('the pages of a plan', () => {
     )
   })
 
-  it('show the path of an invalid price beside the prices', async () => {
+  it('show the row of an invalid price in its tariff, with all entered values', async () => {
     const plan = await makePlan('Night plan')
     const page = `/console/plans/${plan}/versions/new`
-    const prices = JSON.stringify({
-      tariffs: [{ direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule('much' as never) }],
-    })
-    const refused = await visitor.send(page, page, { from: '2026-03-05', prices })
+    const refused = await visitor.send(page, page, { from: '2026-03-05', ...allDay('much') })
     expect(refused.status).toBe(400)
-    expect(refused.text).toMatch(/id="prices-fault">[^<]*fixed/)
-    expect(refused.text).toContain('much')
+    expect(refused.text).toMatch(/id="tariff-0-rows-fault">Tariff 1: Row 1: /)
+    expect(refused.text).toContain('name="tariff-0-fixed-0" value="much"')
   })
 
   it('tell of a plan in use that it cannot be deleted', async () => {

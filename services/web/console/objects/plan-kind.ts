@@ -141,14 +141,8 @@ export const planKind: ObjectKind<PlanWire> = {
       ],
     },
   },
-  members: [
-    { name: 'name', label: 'Name', isRequired: true },
-    { name: 'currency_code', label: 'Currency', hint: 'Such as EUR', isRequired: true, isFixed: true },
-    {
-      ...{ name: 'prices', label: 'Tariffs and charges', type: 'whole', isFixed: true },
-      hint: 'JSON object with tariffs and charges. They become version 1, which applies from ever.',
-    },
-  ],
+  members: [],
+  changeMembers: [{ name: 'name', label: 'Name', isRequired: true }],
   editable: one => ({ name: one.name }),
   deletions: [deletionOf('Only a plan without locations can be deleted. Remove it from its locations first.')],
   hasDryRun: true,

@@ -8,19 +8,17 @@ import { checkedChange } from '../kit/checked-change.ts'
 import { objectName } from '../kit/object-name.ts'
 import { form, type PageView } from '../page-frame.ts'
 import { errorNotice, field, row, table } from '../page-parts.ts'
-import { area, readBody } from './object-form.ts'
-import type { FormMember } from './object-kind.ts'
+import { area } from './object-form.ts'
 
-type Version = PlanWire['versions'][number]
-
-const problem = (title: string, status: number, fault: Fault): PageView => ({
+/** Page with an error. */
+export const problem = (title: string, status: number, fault: Fault): PageView => ({
   title,
   status,
   body: html`<h1>${title}</h1>${errorNotice(fault)}`,
 })
 
 /** Answer with the plan of a path. */
-const withPlan = async (
+export const withPlan = async (
   request: ConsoleRequest,
   answer: (plan: PlanWire, path: string) => Promise<PageResult>,
 ): Promise<PageResult> => {
@@ -28,84 +26,8 @@ const withPlan = async (
   return found.ok ? answer(found.value, `/console/plans/${found.value.id}`) : problem('Plan', found.status, found.fault)
 }
 
-const isPage = (result: object): result is PageView => 'body' in result
-
-const pricesMember: FormMember = {
-  name: 'prices',
-  label: 'Tariffs and charges',
-  type: 'whole',
-  hint: 'JSON object with tariffs and charges, as in POST /plans.',
-}
-
-const pricesText = (version: Version | undefined): string =>
-  JSON.stringify({ tariffs: version?.tariffs ?? [], charges: version?.charges ?? [] }, null, 2)
-
-/** Form of the prices of a version. An error of the prices appears next to the prices. */
-const versionForm = (
-  { csrf }: ConsoleRequest,
-  title: string,
-  { action, back, from, prices }: { readonly [Name in 'action' | 'back' | 'from' | 'prices']: string },
-  fault: Fault | null,
-): PageView => {
-  const atPrices = fault !== null && fault.field !== 'from'
-  return {
-    title,
-    status: fault === null ? 200 : 400,
-    body: html`<h1>${title}</h1>${form(
-      csrf,
-      action,
-      html`${field('from', 'First day', { type: 'date', value: from, fault, hint: 'In the local time of each location' })}
-${area(pricesMember, prices, atPrices ? { ...fault, field: 'prices' } : null)}
-<div class="actions"><button type="submit">Check changes</button><a href="${back}">Cancel</a></div>`,
-    )}`,
-  }
-}
-
-/** Create a version, or change the version of the path. */
-const saveVersion = (request: ConsoleRequest): Promise<PageResult> =>
-  withPlan(request, async (plan, path) => {
-    const { form: sent, ids } = request
-    const number = ids[1]
-    const stored = plan.versions.find(({ version }) => String(version) === number)
-    if (number !== undefined && stored === undefined)
-      return problem('Version', 404, { code: 'not_found', message: 'The plan has no such version.', field: null })
-    const title = stored === undefined ? `New version of ${plan.name}` : `Edit version ${number} of ${plan.name}`
-    const action = stored === undefined ? `${path}/versions/new` : `${path}/versions/${number}/edit`
-    const first = { from: stored?.from ?? '', prices: pricesText(stored ?? plan.versions.at(-1)) }
-    const page = { action, back: path }
-    if (!sent.has('csrf')) return versionForm(request, title, { ...page, ...first }, null)
-    const entered = { from: sent.get('from')?.trim() ?? '', prices: sent.get('prices') ?? '' }
-    const read = readBody(new URLSearchParams({ prices: entered.prices }), [pricesMember], null)
-    if (!read.ok) return versionForm(request, title, { ...page, ...entered }, read.fault)
-    const from = entered.from === '' || entered.from === stored?.from ? {} : { from: entered.from }
-    const result = await checkedChange<object>(request, {
-      ...page,
-      method: stored === undefined ? 'POST' : 'PATCH',
-      path: `/plans/${plan.id}/versions${stored === undefined ? '' : `/${number}`}`,
-      body: { ...read.body, ...from },
-      title,
-      effects: html`<p>The version applies from ${entered.from === '' ? 'ever' : entered.from} until the next version. The tariffs and charges of the
-locations follow.</p>`,
-      button: 'Save version',
-      typed: null,
-      fields: ['from', 'prices'],
-    })
-    if (isPage(result)) return result
-    return result.ok ? { to: `${path}?done=saved` } : versionForm(request, title, { ...page, ...entered }, result.fault)
-  })
-
-const deleteVersion = (request: ConsoleRequest): Promise<PageResult> =>
-  withPlan(request, async (plan, path) => {
-    const number = request.ids[1]
-    const title = `Delete version ${number} of ${plan.name}`
-    const result = await checkedChange<object>(request, {
-      ...{ method: 'DELETE', path: `/plans/${plan.id}/versions/${number}`, title, back: path },
-      ...{ action: `${path}/versions/${number}/delete`, button: 'Delete version', typed: plan.name, fields: [] },
-      effects: html`<p>The version before it applies instead, from its first day on.</p>`,
-    })
-    if (isPage(result)) return result
-    return result.ok ? { to: `${path}?done=deleted` } : problem(title, result.status, result.fault)
-  })
+/** Return true for a page, and false for a result of the API. */
+export const isPage = (result: object): result is PageView => 'body' in result
 
 type Failed = { readonly number: number; readonly location_id: string | null; readonly message: string }
 type AssignResult = { readonly data: readonly AssignmentWire[]; readonly failed: readonly Failed[] }
@@ -237,15 +159,13 @@ records have no price. To keep the past, end the assignment instead.</p>`,
     return result.ok ? { to: `${path}?done=deleted` } : problem(title, result.status, result.fault)
   })
 
-const both = (rest: string, answer: ConsoleRoute['answer']): readonly ConsoleRoute[] =>
+/** Routes of a form below the page of a plan. */
+export const planRoute = (rest: string, answer: ConsoleRoute['answer']): readonly ConsoleRoute[] =>
   [getRoute, postRoute].map(route => route(`/console/plans/:id/${rest}`, answer))
 
-/** Pages that change the versions and assignments of a plan. */
+/** Pages that change the assignments of a plan. */
 export const planRoutes: readonly ConsoleRoute[] = [
-  ...both('versions/new', saveVersion),
-  ...both('versions/:version/edit', saveVersion),
-  ...both('versions/:version/delete', deleteVersion),
-  ...both('assign', assignPlan),
-  ...both('assignments/:assignment/end', endAssignment),
-  ...both('assignments/:assignment/delete', deleteAssignment),
+  ...planRoute('assign', assignPlan),
+  ...planRoute('assignments/:assignment/end', endAssignment),
+  ...planRoute('assignments/:assignment/delete', deleteAssignment),
 ]

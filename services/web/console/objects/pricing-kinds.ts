@@ -40,8 +40,8 @@ const chargeKinds = [
 
 const units = ['DAY', 'MONTH', 'YEAR', 'PERIOD', 'SESSION', 'MINUTE'] as const
 
-const chargeMembers: readonly FormMember[] = [
-  { name: 'location_id', label: 'Location ID or reference:…', isRequired: true },
+/** Members of a form for a charge, without its location. */
+export const chargeTermMembers: readonly FormMember[] = [
   { name: 'kind', label: 'Kind', options: chargeKinds },
   { name: 'name', label: 'Name', hint: 'Line of the statement', isRequired: true },
   { name: 'component', label: 'Component', hint: 'Name that groups lines, such as grid' },
@@ -107,7 +107,7 @@ export const chargeKind: ObjectKind<ChargeWire> = {
       per: 'MONTH',
     },
   },
-  members: chargeMembers,
+  members: [{ name: 'location_id', label: 'Location ID or reference:…', isRequired: true }, ...chargeTermMembers],
   changeMembers: [
     { name: 'name', label: 'Name', isRequired: true },
     { name: 'component', label: 'Component', hint: 'Name of its part of a statement' },

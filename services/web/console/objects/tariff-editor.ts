@@ -1,60 +1,25 @@
 import type { LocationWire } from '../../../contract/registry/location.ts'
-import { readTariffTerms } from '../../../contract/tariffs/read-tariff-terms.ts'
 import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
-import { tariffDirections, tariffTypes } from '../../../contract/tariffs/tariff-draft.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from '../console-request.ts'
 import { counted, wholeNumber } from '../kit/amount.ts'
 import { localText, readLocal, zoneOf } from '../kit/dates.ts'
 import { form, type PageView } from '../page-frame.ts'
-import { choice, errorNotice, field, row, table } from '../page-parts.ts'
+import { errorNotice, field, row, table } from '../page-parts.ts'
 import { area } from './object-form.ts'
-import { type ReadRows, rowsOf, type ScheduleRow, scheduleBody, scheduleOf } from './schedule-rows.ts'
+import { type ReadRows, rowsOf, scheduleBody } from './schedule-rows.ts'
 import { affectedRecords } from './tariff-kind.ts'
-import { schedulePicture } from './tariff-picture.ts'
-import { editorRows, emptyRow, maxRows, readRows } from './tariff-rows.ts'
-
-/** Terms of a tariff as texts of inputs. */
-type Terms = {
-  readonly direction: TariffWire['direction']
-  readonly type: TariffWire['type']
-  readonly isMarket: boolean
-  readonly rows: readonly ScheduleRow[]
-}
-
-const directionTexts = tariffDirections.map(one => [one, one.toLowerCase()] as const)
-const typeTexts = tariffTypes.map(one => [one, one === 'COMMODITY' ? 'energy' : 'grid fee'] as const)
-
-/** Check the terms as the API does. The fault names the row. */
-const checkTerms = ({ direction, type, isMarket, rows }: Terms): { read: ReadRows; fault: Fault | null } => {
-  const read = scheduleOf(rows)
-  const none = { contractStart: null, contractEnd: null }
-  const result = readTariffTerms({ direction, type, marketRates: isMarket, ...none, schedule: read.schedule })
-  if (result.ok) return { read, fault: null }
-  const { code, message, field: path = '' } = result.refusal
-  const number = read.rowAt(path)
-  const text = `${message.charAt(0).toUpperCase()}${message.slice(1)}`
-  return { read, fault: { code, message: number === null ? text : `Row ${number}: ${text}`, field: 'schedule' } }
-}
-
-const picture = (rows: readonly ScheduleRow[], isMarket: boolean, currency: string): Html => {
-  const wire = scheduleOf(rows).schedule.map(({ months, dates, days_and_hours }) => ({
-    ...{ months: [...(months ?? ['All'])], dates: [...(dates ?? [])] },
-    days_and_hours: days_and_hours.map(({ days, hours }) => ({
-      days: [...(days ?? ['All'])],
-      hours: hours.map(({ rate, ...time }) => ({
-        ...time,
-        rate: rate.map(one => ({
-          ...{ fixed: Number(one.fixed ?? 0), to_kwh: one.to_kwh === undefined ? null : Number(one.to_kwh) },
-          surcharge_fixed: Number(one.surcharge_fixed ?? 0),
-          surcharge_percentage: Number(one.surcharge_percentage ?? 0),
-        })),
-      })),
-    })),
-  }))
-  return html`<section aria-labelledby="picture"><h2 id="picture">These prices as a week</h2>${schedulePicture(wire, isMarket, currency)}</section>`
-}
+import { editorRows, maxRows, readRows } from './tariff-rows.ts'
+import {
+  checkTerms,
+  firstRows,
+  rowsPicture,
+  sentTerms,
+  type Terms,
+  termChoices,
+  withEmptyRows,
+} from './tariff-terms.ts'
 
 type Editor = {
   readonly title: string
@@ -82,7 +47,7 @@ const editorPage = ({ csrf }: ConsoleRequest, editor: Editor): PageView => {
       csrf,
       action,
       html`${inputs}${editorRows(terms.rows, known ? null : fault)}
-${isChecked ? html`${picture(terms.rows, terms.isMarket, currency)}<div class="lead">${effects}</div>` : null}
+${isChecked ? html`<section aria-labelledby="picture"><h2 id="picture">These prices as a week</h2>${rowsPicture(terms.rows, terms.isMarket, currency)}</section><div class="lead">${effects}</div>` : null}
 <div class="actions">${isChecked ? html`<button type="submit" name="do" value="save">${save}</button>` : null}
 <button type="submit" name="do" value="check"${isChecked ? html` class="quiet"` : null}>Check prices</button>
 <button type="submit" name="do" value="add" class="quiet">Add rows</button><a href="${back}">Cancel</a></div>`,
@@ -91,14 +56,6 @@ ${isChecked ? html`${picture(terms.rows, terms.isMarket, currency)}<div class="l
   }
 }
 
-const withEmptyRows = (rows: readonly ScheduleRow[], count: number): readonly ScheduleRow[] =>
-  [...rows, ...Array.from({ length: count }, () => emptyRow)].slice(0, maxRows)
-
-const firstRows: readonly ScheduleRow[] = [
-  { ...emptyRow, months: 'All', days: 'All', valid_from: '06:00', valid_to: '22:00', fixed: '0.31' },
-  { ...emptyRow, months: 'All', days: 'All', valid_from: '22:00', valid_to: '06:00', fixed: '0.24' },
-]
-
 type Draft = Terms & {
   readonly locations: string
   readonly name: string
@@ -106,16 +63,11 @@ type Draft = Terms & {
   readonly end: string
 }
 
-const oneOf = <const T extends string>(names: readonly T[], text: string, fallback: T): T =>
-  names.find(name => name === text) ?? fallback
-
 const sentDraft = ({ form: sent }: ConsoleRequest): Draft => {
   const text = (name: string): string => sent.get(name)?.trim() ?? ''
   return {
     ...{ locations: text('locations'), name: text('display_name'), start: text('start'), end: text('end') },
-    direction: oneOf(tariffDirections, text('direction'), 'IMPORT'),
-    type: oneOf(tariffTypes, text('type'), 'COMMODITY'),
-    ...{ isMarket: text('market') === 'true', rows: readRows(sent) },
+    ...sentTerms(sent),
   }
 }
 
@@ -137,14 +89,15 @@ const locationsOf = ({ locations }: Draft): readonly string[] =>
     .map(one => one.trim())
     .filter(one => one !== '')
 
-const newInputs = ({ locations, name, direction, type, isMarket, start, end }: Draft, fault: Fault | null): Html =>
-  html`${area({ name: 'locations', label: 'Locations', hint: `One ID or reference:… per line, at most ${maxLocations}. Each gets this tariff.` }, locations, fault)}
+const newInputs = (draft: Draft, fault: Fault | null): Html => {
+  const { locations, name, start, end } = draft
+  return html`${area({ name: 'locations', label: 'Locations', hint: `One ID or reference:… per line, at most ${maxLocations}. Each gets this tariff.` }, locations, fault)}
 ${field('display_name', 'Name', { value: name })}
-<div class="filter">${choice('direction', 'Direction', directionTexts, direction)}${choice('type', 'Type', typeTexts, type)}
-${choice('market', 'Market price', [['false', 'no'] as const, ['true', 'yes, plus the surcharges'] as const], String(isMarket))}
+<div class="filter">${termChoices(draft)}
 ${field('start', 'Start, local time', { type: 'datetime-local', value: start })}
 ${field('end', 'End, local time', { type: 'datetime-local', value: end })}</div>
 <p class="hint">A contract without start or end is open.</p>`
+}
 
 type Made = { readonly location: string; readonly id: string | null; readonly message: string }
 

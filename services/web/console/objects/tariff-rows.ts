@@ -27,18 +27,27 @@ const columns: readonly (readonly [name: keyof ScheduleRow, label: string, examp
   ['surcharge_percentage', 'Plus percent', '0'],
 ]
 
-/** Create the inputs of the rows of a schedule. */
-export const editorRows = (rows: readonly ScheduleRow[], fault: Fault | null): Html =>
+/** Label of the input of a member of a schedule, such as `schedule[0].days_and_hours[0].days`; null without an input. */
+export const labelOf = (path: string): string | null => {
+  const name = path
+    .split('.')
+    .at(-1)
+    ?.replace(/\[\d+\]$/, '')
+  return columns.find(([column]) => column === name)?.[1] ?? null
+}
+
+/** Create the inputs of the rows of a schedule. Their names and ids begin with `prefix`. */
+export const editorRows = (rows: readonly ScheduleRow[], fault: Fault | null, prefix = ''): Html =>
   html`<fieldset class="rows"><legend>Prices</legend>
-<p class="hint" id="rows-hint">Months: Jan, Feb … or All. Days: Mon, Tue … Weekdays, Weekend, Holidays or All. 00:00 as an end is midnight. Rows with the same time
+<p class="hint" id="${prefix}rows-hint">Months: Jan, Feb … or All. Days: Mon, Tue … Weekdays, Weekend, Holidays or All. 00:00 as an end is midnight. Rows with the same time
 are tiers: each but the last has an upper limit in kWh per month. Empty rows are ignored.</p>
-${fault?.field === 'schedule' ? html`<p class="fault" id="rows-fault">${fault.message}</p>` : null}
-<div class="scroll" role="group" tabindex="0" aria-label="Prices"><table class="lines" aria-describedby="rows-hint">
+${fault?.field === 'schedule' ? html`<p class="fault" id="${prefix}rows-fault">${fault.message}</p>` : null}
+<div class="scroll" role="group" tabindex="0" aria-label="Prices"><table class="lines" aria-describedby="${prefix}rows-hint">
 <thead><tr><th scope="col">Row</th>${columns.map(([, label]) => html`<th scope="col">${label}</th>`)}</tr></thead>
 <tbody>${rows.map(
     (row, index) =>
       html`<tr><td data-name="Row">${index + 1}</td>${columns.map(
         ([name, label, example]) =>
-          html`<td data-name="${label}"><input name="${name}-${index}" value="${row[name]}" placeholder="${example}" aria-label="${label}, row ${index + 1}" autocomplete="off"></td>`,
+          html`<td data-name="${label}"><input name="${prefix}${name}-${index}" value="${row[name]}" placeholder="${example}" aria-label="${label}, row ${index + 1}" autocomplete="off"></td>`,
       )}</tr>`,
   )}</tbody></table></div></fieldset>`
