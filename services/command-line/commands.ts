@@ -10,6 +10,7 @@ import { importCommands } from './commands/import-commands.ts'
 import { keyCommands } from './commands/key-commands.ts'
 import { marketCommands } from './commands/market-commands.ts'
 import { migrateCommand } from './commands/migrate-command.ts'
+import { moveCommand } from './commands/move-command.ts'
 import { pricesCommand } from './commands/price-command.ts'
 import { providerCommands } from './commands/provider-commands.ts'
 import { scheduleCommand } from './commands/schedule-command.ts'
@@ -74,6 +75,7 @@ export const commandSubjects: readonly { readonly subject: string; readonly grou
       group('dead-letters', 'List, show and replay failed messages.', deadLetterCommands),
       single(migrateCommand),
       single(topicsCommand),
+      single(moveCommand),
     ],
   },
 ]

@@ -51,10 +51,11 @@ export const pendingMigrations = async (
   })
 }
 
-const withClient = async <T>(address: PostgresAddress, work: (client: pg.Client) => Promise<T>): Promise<T> => {
+/** Run work on a connection of the owner of the tables. Throws `Failure` as statements of a pool do. */
+export const withClient = async <T>(address: PostgresAddress, work: (client: pg.Client) => Promise<T>): Promise<T> => {
   const client = new pg.Client({
     ...connectionOptions(address, '-c timezone=UTC'),
-    application_name: 'wattledger-migrate',
+    application_name: 'wattledger-owner',
   })
   // A broken connection fails the statement in progress, which handles the error.
   client.on('error', () => undefined)
