@@ -40,8 +40,8 @@ export type PagePlan = Pick<StatementPlan, 'periods' | 'at'> & {
   readonly status: 'DRAFT' | 'FINAL'
 }
 
-/** Maximum number of pieces of rows that are read together: about 8 MiB. */
-const maxPagePieces = 60_000
+/** Maximum number of pieces of rows that are read together: about 3 MiB, of which each copy adds to the memory. */
+const maxPagePieces = 21_000
 
 /** Location whose records are read together with those of others. */
 type PageLocation = {
