@@ -149,21 +149,22 @@ export const advancedPage = data => {
   const list = element('div', { class: 'periods' })
   let rows = []
   const showRows = values => {
-    const remove = index => showRows(rows.map(one => one.texts()).filter((_, rowIndex) => rowIndex !== index))
+    const remove = index => {
+      showRows(rows.map(one => one.texts()).filter((_, rowIndex) => rowIndex !== index))
+      // The removed button had the focus.
+      addButton.focus()
+    }
     rows = values.map((value, index) => rowFields(value, index, currency, remove))
     list.replaceChildren(...rows.map(({ made: fieldset }) => fieldset))
   }
   const known = rowsOf(tariff.schedule, currency)
   showRows(known.length > 0 ? known : [emptyRow])
   const add = () => showRows([...rows.map(one => one.texts()), emptyRow])
+  const addButton = element('button', { type: 'button', class: 'second', onclick: add }, text('button.add_period'))
   return {
     title: text('advanced.title'),
     text: text('advanced.text'),
-    fields: [
-      list,
-      element('button', { type: 'button', class: 'second', onclick: add }, text('button.add_period')),
-      ...standing.fields,
-    ],
+    fields: [list, addButton, ...standing.fields],
     faults: () => [...rows.flatMap(one => one.faults()), ...standing.faults()],
     read: () => ({
       tariff: { market_rates: false, schedule: scheduleOf(rows.map(one => one.read())) },

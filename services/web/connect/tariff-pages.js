@@ -94,8 +94,11 @@ const hoursPage = data => {
   const list = element('div', { class: 'periods' })
   let periods = []
   const showPeriods = values => {
-    const remove = index =>
+    const remove = index => {
       showPeriods(periods.map(periodField => periodField.read()).filter((_, periodIndex) => periodIndex !== index))
+      // The removed button had the focus.
+      addButton.focus()
+    }
     periods = values.map((value, index) => periodRow(value, index, currency, remove))
     list.replaceChildren(...periods.map(({ row }) => row))
   }
@@ -104,15 +107,12 @@ const hoursPage = data => {
     showPeriods([...values, { cost: 0, valid_from: values.at(-1)?.valid_to, valid_to: values[0]?.valid_from }])
     periods.at(-1).row.querySelector('input').focus()
   }
+  const addButton = element('button', { type: 'button', class: 'second', onclick: add }, text('button.add_period'))
   showPeriods(isEmpty(hours) ? defaultPeriods : hours)
   return {
     title: text('hours.title'),
     text: text('hours.text'),
-    fields: [
-      list,
-      element('button', { type: 'button', class: 'second', onclick: add }, text('button.add_period')),
-      ...standing.fields,
-    ],
+    fields: [list, addButton, ...standing.fields],
     faults: () => [...periods.flatMap(periodField => periodField.faults()), ...standing.faults()],
     read: () => ({ hours: periods.map(periodField => periodField.read()), ...standing.read() }),
   }

@@ -6,36 +6,11 @@ import { hasBrowser, launchBrowser } from '../../support/web/browser.ts'
 import { openPerson } from '../../support/web/console-person.ts'
 import { paths, signInPath } from '../../support/web/console-visitor.ts'
 import { crawl } from '../../support/web/crawl.ts'
+import { tabTo } from '../../support/web/keyboard.ts'
 import { pageFaults } from '../../support/web/page-faults.ts'
 
 const system = useSharedSystem()
 const address = (path: string): string => `${system.sandbox().base_url}${path}`
-
-/** Maximum number of presses of a key on the way to an element. */
-const maxPresses = 120
-
-/** Description of the focused element: its name, and whether its focus is visible. */
-const focusOf = (tab: Tab) =>
-  tab.evaluate(`(() => {
-    const element = document.activeElement
-    const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(element)
-    const label = element.labels?.[0]?.textContent ?? element.getAttribute('aria-label') ?? element.textContent
-    return {
-      name: label.trim(),
-      isVisible: (outlineStyle !== 'none' && parseFloat(outlineWidth) > 0) || boxShadow !== 'none',
-    }
-  })()`) as Promise<{ readonly name: string; readonly isVisible: boolean }>
-
-/** Press Tab until the element with this name has the focus. Each element on the way must show its focus. */
-const tabTo = async (tab: Tab, name: string): Promise<void> => {
-  for (let presses = 0; presses < maxPresses; presses += 1) {
-    await tab.keyboard.press('Tab')
-    const focus = await focusOf(tab)
-    if (focus.name !== '') expect(focus, tab.url()).toMatchObject({ isVisible: true })
-    if (focus.name === name) return
-  }
-  throw new Error(`Tab does not reach "${name}" at ${tab.url()}.`)
-}
 
 const heading = (tab: Tab, name: string | RegExp) => tab.getByRole('heading', { level: 1, name }).waitFor()
 
