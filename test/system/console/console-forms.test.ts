@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { makeHome, makeOne } from '../../support/system/home.ts'
+import { bought, makeHome, makeOne } from '../../support/system/home.ts'
 import { useSharedSystem } from '../../support/system/use-system.ts'
 import { signIn } from '../../support/web/console-visitor.ts'
 
@@ -101,5 +101,20 @@ describe('the page of a deletion', () => {
     const text = async (path: string) => (await visitor.get(`/console/${path}/delete`)).text
     expect(await text(`locations/${home}`)).toContain('2 tariffs of the location end now.')
     expect(await text(`customers/${customer}`)).toContain('Deleted too: 2 locations of the customer.')
+  })
+})
+
+describe('a list with devices', () => {
+  it('shows their own references', async () => {
+    const client = await system.login()
+    const home = await makeHome(client, { import: 0.3 })
+    const device = await makeOne(client, '/devices', { reference_id: 'Charger 4711' })
+    const interval = { start: '2026-03-10T11:00:00Z', end: '2026-03-10T12:00:00Z' }
+    const record = bought(home, 1, interval.start, interval.end)
+    await client.submit([{ ...record, device_id: device, session_reference_id: 'Named session' }])
+    const visitor = await visit()
+    const link = `<a href="/console/devices/${device}">Charger 4711</a>`
+    expect((await visitor.get(`/console/records?location_id=${home}`)).text).toContain(link)
+    expect((await visitor.get('/console/sessions?reference=Named+session')).text).toContain(link)
   })
 })

@@ -7,6 +7,7 @@ import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-req
 import { energy, exactText, kilowattHours, money, percent, sumTexts, unitPrice, wholeNumber } from '../kit/amount.ts'
 import { curlBlock } from '../kit/api-requests.ts'
 import { type Column, dataTable } from '../kit/data-table.ts'
+import { type DeviceNames, deviceLink, newestDevices } from '../kit/device-names.ts'
 import { firstRecord } from '../kit/first-requests.ts'
 import { objectName } from '../kit/object-name.ts'
 import type { PageView } from '../page-frame.ts'
@@ -69,7 +70,7 @@ const statusTag = ({ status, data }: RecordWire): Html =>
       : html`<span class="tag good">priced</span>`
 
 /** Columns of a list of records, with times in a zone. */
-export const recordColumns = (zone: string): readonly Column<RecordWire>[] => [
+export const recordColumns = (zone: string, devices: DeviceNames): readonly Column<RecordWire>[] => [
   {
     key: 'start_time',
     name: `Start (${zone})`,
@@ -108,7 +109,7 @@ export const recordColumns = (zone: string): readonly Column<RecordWire>[] => [
     key: 'device_id',
     name: 'Device',
     text: one => one.device_id ?? '',
-    show: one => (one.device_id === null ? 'location' : objectLink('devices', one.device_id)),
+    show: one => (one.device_id === null ? 'location' : deviceLink(devices, one.device_id)),
   },
 ]
 
@@ -160,9 +161,10 @@ ${filters.map(([name, label]) => field(name, label, { value: query.get(name) ?? 
     }
   if (!list.ok) return { title: 'Records', status: list.status, body: html`${head}${errorNotice(list.fault)}` }
   const { data } = list.value
-  const zone = await zoneOfLocation(request, data[0]?.location_id)
+  const [zone, devices] = await Promise.all([zoneOfLocation(request, data[0]?.location_id), newestDevices(request)])
+  const columns = recordColumns(zone, devices)
   const table = dataTable(request, {
-    ...{ id: 'records', label: 'Records', columns: recordColumns(zone), items: data, totals: recordTotals(data) },
+    ...{ id: 'records', label: 'Records', columns, items: data, totals: recordTotals(data) },
     empty: 'No records match.',
     isCompact: true,
   })

@@ -5,6 +5,7 @@ import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-req
 import { differenceOf, energy, exactText, kilowattHours, money, unitPrice } from '../kit/amount.ts'
 import { curlBlock } from '../kit/api-requests.ts'
 import { dataTable } from '../kit/data-table.ts'
+import { newestDevices } from '../kit/device-names.ts'
 import { firstRecord } from '../kit/first-requests.ts'
 import type { PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, instant, row, table } from '../page-parts.ts'
@@ -94,13 +95,14 @@ ${unitPrice(decimals(price - otherPrice), one.currency)} higher. Negative amount
 const showSession = async (request: ConsoleRequest, reference: string): Promise<PageView> => {
   const { api, query } = request
   const compare = query.get('compare')?.trim() ?? ''
-  const [cost, records, otherCost] = await Promise.all([
+  const [cost, records, otherCost, devices] = await Promise.all([
     readSession(request, reference),
     api<ListOf<RecordWire>>(
       'GET',
       `/meters/records?${new URLSearchParams({ session_reference_id: reference, limit: '100' })}`,
     ),
     compare === '' ? null : readSession(request, compare),
+    newestDevices(request),
   ])
   const form = sessionForm(reference, compare)
   if (!cost.ok)
@@ -109,7 +111,7 @@ const showSession = async (request: ConsoleRequest, reference: string): Promise<
   const other = otherCost?.ok === true ? figuresOf(compare, otherCost.value) : null
   const items = records.ok ? records.value.data : []
   const zone = cost.value.location_timezone
-  const columns = recordColumns(zone).filter(({ key }) => key !== 'session_reference_id')
+  const columns = recordColumns(zone, devices).filter(({ key }) => key !== 'session_reference_id')
   const list = dataTable(request, {
     ...{ id: 'records', label: 'Records', columns, items, totals: recordTotals(items).slice(0, columns.length) },
     empty: 'No records.',

@@ -18,6 +18,7 @@ import {
 import { exactText, money, percent, power } from '../kit/amount.ts'
 import { type Column, dataTable } from '../kit/data-table.ts'
 import { dayOf, localText, readLocal, zoneOf } from '../kit/dates.ts'
+import { type DeviceNames, deviceLink, newestDevices } from '../kit/device-names.ts'
 import { locationField, newestLocations } from '../kit/location-names.ts'
 import type { ChartBand } from '../kit/step-chart.ts'
 import { form, type PageView } from '../page-frame.ts'
@@ -63,7 +64,7 @@ const powerText = ({ units, value }: Power): string => `${exactText(value)} ${un
 
 const watts = ({ units, value }: Power): number => Number(exactText(value)) * (units === 'KW' ? 1_000 : 1)
 
-const runColumns = (zone: string): readonly Column<Run>[] => [
+const runColumns = (zone: string, names: DeviceNames): readonly Column<Run>[] => [
   {
     key: 'start_time',
     name: `Start (${zone})`,
@@ -75,7 +76,7 @@ const runColumns = (zone: string): readonly Column<Run>[] => [
     key: 'device_id',
     name: 'Device',
     text: one => one.device,
-    show: one => html`<a href="/console/devices/${one.device}"><code>${one.device}</code></a>`,
+    show: one => deviceLink(names, one.device),
   },
   {
     key: 'power',
@@ -87,13 +88,13 @@ const runColumns = (zone: string): readonly Column<Run>[] => [
 ]
 
 /** Areas of the runs in a chart of prices, one colour for each device. */
-const bandsOf = (runs: readonly Run[], zone: string): readonly ChartBand[] => {
+const bandsOf = (runs: readonly Run[], zone: string, names: DeviceNames): readonly ChartBand[] => {
   const devices = [...new Set(runs.map(({ device }) => device))]
   const highest = runs.reduce((most, { power }) => Math.max(most, watts(power)), 1)
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' })
   return runs.map(({ device, start, end, power }) => ({
     ...{ start: Date.parse(start), end: Date.parse(end), share: watts(power) / highest },
-    title: `${device}, ${clock.format(Date.parse(start))} to ${clock.format(Date.parse(end))}: ${powerText(power)}`,
+    title: `${names.get(device) ?? device}, ${clock.format(Date.parse(start))} to ${clock.format(Date.parse(end))}: ${powerText(power)}`,
     tone: (devices.indexOf(device) % 2) + 1,
   }))
 }
@@ -115,7 +116,10 @@ const planFacts = (schedule: ScheduleWire): Html => {
   )
 }
 
-const deviceTable = ({ data, location_timezone: zone, currency_code: currency }: ScheduleWire): Html =>
+const deviceTable = (
+  { data, location_timezone: zone, currency_code: currency }: ScheduleWire,
+  names: DeviceNames,
+): Html =>
   table(
     'Devices',
     ['Device', 'Between', 'Energy', 'Cost'],
@@ -123,7 +127,7 @@ const deviceTable = ({ data, location_timezone: zone, currency_code: currency }:
       .slice(0, 50)
       .map(one =>
         row(
-          html`<a href="/console/devices/${one.device_id}"><code>${one.device_id}</code></a>`,
+          deviceLink(names, one.device_id),
           html`${instant(one.start_time, zone, 'minute')} to ${instant(one.end_time, zone, 'minute')}`,
           `${exactText(one.energy.value)} ${unitNames[one.energy.units]}`,
           money(one.cost.value, currency),
@@ -148,14 +152,17 @@ const showSchedule = async (request: ConsoleRequest): Promise<PageView> => {
   const end = data.reduce((last, one) => Math.max(last, Date.parse(one.end_time)), start + hourMs)
   const direction = data.every(one => one.tariff_direction === 'EXPORT') ? 'EXPORT' : 'IMPORT'
   const interval = { start_time: writeInstant(start), end_time: writeInstant(end), tariff_direction: direction }
-  const prices = await api<PricesWire>('POST', `/prices/${schedule.location_id}`, interval)
+  const [prices, names] = await Promise.all([
+    api<PricesWire>('POST', `/prices/${schedule.location_id}`, interval),
+    newestDevices(request),
+  ])
   const runs = runsOf(schedule)
   const list = dataTable(request, {
-    ...{ id: 'runs', label: 'Runs', columns: runColumns(zone), items: runs.slice(0, maxShownRuns) },
+    ...{ id: 'runs', label: 'Runs', columns: runColumns(zone, names), items: runs.slice(0, maxShownRuns) },
     empty: 'No device runs.',
     isCompact: true,
   })
-  const chart = { bands: bandsOf(runs, zone), interval: { start, end }, zone: zoneOf(zone), now: at }
+  const chart = { bands: bandsOf(runs, zone, names), interval: { start, end }, zone: zoneOf(zone), now: at }
   return {
     title: 'Schedule',
     tables: [list],
@@ -165,7 +172,7 @@ ${planFacts(schedule)}
 ${showResult(prices, value => priceChart(intervalPrices(value), currency, chart))}
 <section aria-labelledby="runs-title"><h2 id="runs-title">Times of the devices</h2>${list.markup}
 ${runs.length > maxShownRuns ? html`<p class="hint">The first ${maxShownRuns} of ${runs.length} times.</p>` : null}</section>
-<section aria-labelledby="devices"><h2 id="devices">Windows</h2>${deviceTable(schedule)}</section>`,
+<section aria-labelledby="devices"><h2 id="devices">Windows</h2>${deviceTable(schedule, names)}</section>`,
   }
 }
 

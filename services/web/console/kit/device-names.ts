@@ -1,0 +1,17 @@
+import type { DeviceWire } from '../../../contract/registry/device.ts'
+import { type Html, html } from '../../ui-kit/html.ts'
+import type { ListOf } from '../api.ts'
+import type { ConsoleRequest } from '../console-request.ts'
+
+/** Own references of devices by their ids. */
+export type DeviceNames = ReadonlyMap<string, string>
+
+/** Read the names of the newest 100 devices. Empty if the API refuses. */
+export const newestDevices = async ({ api }: Pick<ConsoleRequest, 'api'>): Promise<DeviceNames> => {
+  const list = await api<ListOf<DeviceWire>>('GET', '/devices?limit=100')
+  return new Map(list.ok ? list.value.data.map(one => [one.id, one.reference_id]) : [])
+}
+
+/** Link to a device by its own reference, or by its id if the reference is unknown. */
+export const deviceLink = (names: DeviceNames, id: string): Html =>
+  html`<a href="/console/devices/${id}">${names.get(id) ?? html`<code>${id}</code>`}</a>`
