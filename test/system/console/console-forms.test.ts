@@ -105,7 +105,7 @@ describe('the page of a deletion', () => {
 })
 
 describe('a list with devices', () => {
-  it('shows their own references', async () => {
+  it('shows their own references, and the deletion of a device counts its records', async () => {
     const client = await system.login()
     const home = await makeHome(client, { import: 0.3 })
     const device = await makeOne(client, '/devices', { reference_id: 'Charger 4711' })
@@ -113,6 +113,8 @@ describe('a list with devices', () => {
     const record = bought(home, 1, interval.start, interval.end)
     await client.submit([{ ...record, device_id: device, session_reference_id: 'Named session' }])
     const visitor = await visit()
+    const deletion = await visitor.get(`/console/devices/${device}/delete`)
+    expect(deletion.text).toContain('The device has 1 stored record. Its records stay for the costs of the account.')
     const link = `<a href="/console/devices/${device}">Charger 4711</a>`
     expect((await visitor.get(`/console/records?location_id=${home}`)).text).toContain(link)
     expect((await visitor.get('/console/sessions?reference=Named+session')).text).toContain(link)

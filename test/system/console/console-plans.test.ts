@@ -159,10 +159,13 @@ describe('the editor of tariffs', () => {
     const copy = `${page}?copy=${data[0]?.id}`
     expect((await visitor.get(copy)).text).toContain('name="fixed-0" value="0.3125"')
     const sites = [await makeSite('Editor site 2'), await makeSite('Editor site 3'), home]
-    const made = await visitor.send(copy, page, {
-      ...{ ...terms, locations: sites.join('\n'), do: 'save', 'fixed-0': '0.3125' },
+    const sent = {
+      ...{ ...terms, locations: sites.join('\n'), 'fixed-0': '0.3125' },
       ...{ 'valid_from-0': '00:00', 'valid_to-0': '00:00' },
-    })
+    }
+    const checked = await visitor.send(copy, page, { ...sent, do: 'check' })
+    expect(checked.text).toContain('3 locations get the tariff. Priced again: 6 stored records in its time.')
+    const made = await visitor.send(copy, page, { ...sent, do: 'save' })
     expect(made.text).toContain('Created: 2 tariffs. Not created: 1.')
     await until(
       () => costOf(sites[1] ?? ''),

@@ -3,8 +3,9 @@ import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from '../console-request.ts'
-import { counted, wholeNumber } from '../kit/amount.ts'
+import { counted, sumTexts, wholeNumber } from '../kit/amount.ts'
 import { localText, readLocal, zoneOf } from '../kit/dates.ts'
+import { storedRecords } from '../kit/stored-records.ts'
 import { form, type PageView } from '../page-frame.ts'
 import { errorNotice, field, row, table } from '../page-parts.ts'
 import { area } from './object-form.ts'
@@ -139,6 +140,19 @@ const madePage = (made: readonly Made[]): PageView => {
   }
 }
 
+/** Count the stored records of all locations in the time of a new tariff. Unknown locations have none. */
+const copyEffects = async (request: ConsoleRequest, draft: Draft): Promise<Content> => {
+  const locations = locationsOf(draft)
+  const counts: string[] = []
+  for (const location of locations) {
+    const found = await request.api<LocationWire>('GET', `/locations/${encodeURIComponent(location)}`)
+    if (!found.ok) continue
+    const from = draft.start === '' ? null : readLocal(zoneOf(found.value.timezone), draft.start)
+    counts.push((await storedRecords(request, found.value.id, draft.direction, from))?.records ?? '0')
+  }
+  return html`<p>${wholeNumber(locations.length)} locations get the tariff. Priced again: ${counted(sumTexts(counts), 'stored record')} in its time.</p>`
+}
+
 /** Say what a new tariff does to stored costs. */
 const creationEffects = async (
   request: ConsoleRequest,
@@ -152,7 +166,7 @@ const creationEffects = async (
   const from = draft.start === '' ? null : readLocal(zoneOf(timezone), draft.start)
   const effects =
     locations.length > 1
-      ? html`<p>${wholeNumber(locations.length)} locations get the tariff. Their stored records in its time are priced again.</p>`
+      ? await copyEffects(request, draft)
       : await affectedRecords(request, { location_id: id, direction: draft.direction }, from)
   return { currency, effects }
 }

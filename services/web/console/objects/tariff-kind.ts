@@ -3,8 +3,8 @@ import type { LocationWire } from '../../../contract/registry/location.ts'
 import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
 import { type Content, html } from '../../ui-kit/html.ts'
 import type { ConsoleRequest } from '../console-request.ts'
-import type { CostWire } from '../costs/cost-pages.ts'
-import { counted, energy, exactText, sumTexts } from '../kit/amount.ts'
+import { counted, energy } from '../kit/amount.ts'
+import { storedRecords } from '../kit/stored-records.ts'
 import { instant, row, showResult, table } from '../page-parts.ts'
 import type { Deletion, ObjectKind, Sections } from './object-kind.ts'
 import { createdColumn, nameColumn } from './registry-kinds.ts'
@@ -61,25 +61,17 @@ ${schedulePicture(schedule, tariff.market_rates, currency)}`,
   }
 }
 
-const tenYearsMs = 3_650 * 86_400_000
-
 /** Count the stored records that a change of a tariff prices again, from an instant on; null is the start. */
 export const affectedRecords = async (
-  { api, at }: ConsoleRequest,
-  { location_id: locationId, direction }: Pick<TariffWire, 'location_id' | 'direction'>,
+  request: ConsoleRequest,
+  { location_id: id, direction }: Pick<TariffWire, 'location_id' | 'direction'>,
   from: string | null,
 ): Promise<Content> => {
-  const start = from ?? new Date(at - tenYearsMs + 86_400_000).toISOString()
-  if (Date.parse(start) >= at) return html`<p>No stored records are in this time. Stored costs stay.</p>`
-  const costs = await api<CostWire>('POST', `/costs/interval/${locationId}?tariff_direction=${direction}`, {
-    ...{ start_time: start, end_time: new Date(at).toISOString() },
-  })
-  if (!costs.ok) return null
-  const records = sumTexts(costs.value.data.map(one => exactText(one.records)))
-  const wattHours = sumTexts(
-    costs.value.data.flatMap(one => [one.energy.value, one.unpriced_energy?.value ?? 0].map(exactText)),
-  )
-  return html`<p>Priced again: ${counted(records, 'stored record')} of this location with ${energy(wattHours)}.</p>`
+  if (from !== null && Date.parse(from) >= request.at)
+    return html`<p>No stored records are in this time. Stored costs stay.</p>`
+  const found = await storedRecords(request, id, direction, from)
+  if (found === null) return null
+  return html`<p>Priced again: ${counted(found.records, 'stored record')} of this location with ${energy(found.wattHours)}.</p>`
 }
 
 const deletions: readonly Deletion<TariffWire>[] = [
