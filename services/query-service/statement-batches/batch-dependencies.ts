@@ -1,4 +1,5 @@
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
+import type { FairShare } from '../../platform/concurrency/fair-share.ts'
 import type { Logger } from '../../platform/telemetry/logger.ts'
 import type { FinaliseDependencies } from '../statements/finalise-statement.ts'
 
@@ -8,3 +9,6 @@ export type BatchDependencies = FinaliseDependencies & {
   readonly logger: Pick<Logger, 'warn'>
   readonly at: () => number
 }
+
+/** Dependencies of the pages of batches. `turns`: one page is calculated at a time, while another one is read. */
+export type PageDependencies = BatchDependencies & { readonly turns: FairShare }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fairShare } from '../../platform/concurrency/fair-share.ts'
 import { Failure, isFailure } from '../../platform/failure.ts'
 import {
   type ClaimedPage,
@@ -9,7 +10,7 @@ import {
   releasePage,
 } from '../../platform/postgres/statements/statement-batches.ts'
 import { withOperator } from '../../platform/postgres/transaction.ts'
-import type { BatchDependencies } from './batch-dependencies.ts'
+import type { BatchDependencies, PageDependencies } from './batch-dependencies.ts'
 import { isOutage, processPage } from './process-page.ts'
 
 /** Work on the batches of all accounts. Disposing of it waits for the current page. */
@@ -26,6 +27,7 @@ const restMs = 1_000
  * them may have failed before, so that a page that ends the process again and again ends no second page each time.
  */
 const claims = [{ onlyFirst: false }, { onlyFirst: true }]
+const turnLimits = { maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: claims.length }
 const failurePauseMs = 2_000
 
 const claimLost = (): Failure =>
@@ -42,7 +44,7 @@ const storeResult = async ({ database }: BatchDependencies, page: ClaimedPage, r
 
 /** Claim a page and process it. Returns false if no page is due. */
 const doPage = async (
-  dependencies: BatchDependencies,
+  dependencies: PageDependencies,
   signal: AbortSignal,
   claim: { readonly onlyFirst: boolean },
 ): Promise<boolean> => {
@@ -74,11 +76,12 @@ const doPage = async (
 export const startBatchWork = (dependencies: BatchDependencies): BatchWork => {
   const stopping = new AbortController()
   const pauses = new Set<AbortController>()
+  const pages = { ...dependencies, turns: fairShare(turnLimits) }
   const run = async (claim: { readonly onlyFirst: boolean }): Promise<void> => {
     while (!stopping.signal.aborted) {
       const pause = new AbortController()
       pauses.add(pause)
-      const hasMore = await doPage(dependencies, stopping.signal, claim).catch(error => {
+      const hasMore = await doPage(pages, stopping.signal, claim).catch(error => {
         if (!stopping.signal.aborted) dependencies.logger.warn({ err: error }, 'Page of a batch failed, retrying')
         return false
       })

@@ -21,7 +21,7 @@ import {
 } from '../statements/gather-statement.ts'
 import { runWork } from '../work-thread/run-work.ts'
 import type { StatementFacts, StatementHead } from '../work-thread/statement-work.ts'
-import type { BatchDependencies } from './batch-dependencies.ts'
+import type { PageDependencies } from './batch-dependencies.ts'
 
 /** Calculated statement of a location, or its refusal. `content`: members as JSON without braces. */
 export type PageOutcome =
@@ -40,8 +40,8 @@ export type PagePlan = Pick<StatementPlan, 'periods' | 'at'> & {
   readonly status: 'DRAFT' | 'FINAL'
 }
 
-/** Maximum number of pieces of rows that are read together: about 3 MiB, of which each copy adds to the memory. */
-const maxPagePieces = 21_000
+/** Maximum number of pieces of rows that are read together: about 8 MiB. */
+const maxPagePieces = 60_000
 
 /** Location whose records are read together with those of others. */
 type PageLocation = {
@@ -53,7 +53,7 @@ type PageLocation = {
 
 /** Load the locations that can be read together: without sessions, and without a FINAL statement to adjust. */
 const loadSimpleTerms = (
-  dependencies: BatchDependencies,
+  dependencies: PageDependencies,
   tenant: Tenant,
   locationIds: readonly string[],
 ): Promise<readonly BillingTerms[]> =>
@@ -106,7 +106,7 @@ const chooseLocations = async (
 
 /** Everything that the statements of a page are calculated from. */
 const gatherPage = async (
-  { clickHouse, pricing }: BatchDependencies,
+  { clickHouse, pricing }: PageDependencies,
   tenant: Tenant,
   locations: readonly PageLocation[],
   includeDevices: StatementRequest['includeDevices'],
@@ -150,6 +150,39 @@ const inputOf = (
 
 const decoder = new TextDecoder()
 
+/** Calculate the statements of gathered locations in one work of the thread. */
+const calculateInputs = async (
+  { thread }: PageDependencies,
+  { caller, signal }: StatementCaller,
+  blocks: readonly Buffer[],
+  statements: readonly NonNullable<ReturnType<typeof inputOf>>[],
+  termsOf: ReadonlyMap<string, BillingTerms>,
+): Promise<ReadonlyMap<string, PageOutcome>> => {
+  const bytes = blocks.reduce((sum, { length }) => sum + length, 0)
+  const work = await runWork(thread, {
+    ...{ name: 'statementPage', input: { blocks, statements }, isSmall: false, bytes },
+    ...{ account: caller.accountId, signal },
+  })
+  const outcomes = new Map<string, PageOutcome>()
+  if (!work.ok) return outcomes
+  const { head, answer } = work.value
+  const contents = 'chunks' in answer ? answer.chunks[Symbol.asyncIterator]() : null
+  for (const [index, one] of (head as readonly StatementHead[]).entries()) {
+    const id = statements[index]?.records.locationId ?? ''
+    if (one.state === 'REFUSED') outcomes.set(id, { refusal: one.refusal })
+    if (one.state !== 'CALCULATED') continue
+    const step = await contents?.next()
+    if (step === undefined || step.done === true) throw new Error('A calculated statement has no content.')
+    outcomes.set(id, {
+      facts: one.facts,
+      content: decoder.decode(step.value),
+      terms: termsOf.get(id) as BillingTerms,
+    })
+  }
+  await contents?.return?.()
+  return outcomes
+}
+
 /**
  * Calculate the statements of the first locations of a page together: few reads of both databases, and one work of the
  * thread. At most `maxPagePieces` pieces are in memory. Locations that cannot be read together with others
@@ -157,7 +190,7 @@ const decoder = new TextDecoder()
  * Throws `Failure` if a store is unavailable.
  */
 export const calculatePage = async (
-  dependencies: BatchDependencies,
+  dependencies: PageDependencies,
   request: StatementCaller,
   locationIds: readonly string[],
   plan: PagePlan,
@@ -176,29 +209,14 @@ export const calculatePage = async (
       prices.get(one.terms.location.id),
     ),
   )
-  const bytes = blocks.reduce((sum, { length }) => sum + length, 0)
   const statements = inputs.filter(input => input !== undefined)
-  const work = await runWork(dependencies.thread, {
-    ...{ name: 'statementPage', input: { blocks, statements }, isSmall: false, bytes },
-    ...{ account: tenant.accountId, signal: request.signal },
-  })
-  if (!work.ok) return { outcomes: new Map(), left: [] }
-  const { head, answer } = work.value
-  const outcomes = new Map<string, PageOutcome>()
-  const contents = 'chunks' in answer ? answer.chunks[Symbol.asyncIterator]() : null
   const termsOf = new Map(locations.map(one => [one.terms.location.id, one.terms]))
-  for (const [index, one] of (head as readonly StatementHead[]).entries()) {
-    const id = statements[index]?.records.locationId ?? ''
-    if (one.state === 'REFUSED') outcomes.set(id, { refusal: one.refusal })
-    if (one.state !== 'CALCULATED') continue
-    const step = await contents?.next()
-    if (step === undefined || step.done === true) throw new Error('A calculated statement has no content.')
-    outcomes.set(id, {
-      facts: one.facts,
-      content: decoder.decode(step.value),
-      terms: termsOf.get(id) as BillingTerms,
-    })
+  // Two calculations at once would take turns in the thread and end together: none would run during the next reads.
+  const release = await dependencies.turns.acquire(tenant.accountId, request.signal)
+  try {
+    const outcomes = await calculateInputs(dependencies, request, blocks, statements, termsOf)
+    return { outcomes, left: outcomes.size === 0 ? [] : left }
+  } finally {
+    release?.()
   }
-  await contents?.return?.()
-  return { outcomes, left }
 }

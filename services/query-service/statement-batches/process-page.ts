@@ -20,7 +20,7 @@ import {
 } from '../statements/finalise-statement.ts'
 import { answerText, statementId } from '../statements/statement-answer.ts'
 import { answerStatement } from '../statements/statements.ts'
-import type { BatchDependencies } from './batch-dependencies.ts'
+import type { PageDependencies } from './batch-dependencies.ts'
 import { calculatePage, type PageOutcome, type PagePlan } from './calculate-page.ts'
 
 const compress = promisify(zstdCompress)
@@ -38,7 +38,7 @@ const attemptLimits = { together: 3, alone: 8 } as const
 type LocationResult = { readonly text: string } | { readonly refusal: Refusal } | 'LATER'
 
 type PageContext = {
-  readonly dependencies: BatchDependencies
+  readonly dependencies: PageDependencies
   readonly page: ClaimedPage
   readonly request: FinaliseRequest
   readonly plan: PagePlan
@@ -196,7 +196,7 @@ const resultOf = async (
  * that are not stored yet, end it early. Null if there is no result yet.
  */
 export const processPage = async (
-  dependencies: BatchDependencies,
+  dependencies: PageDependencies,
   page: ClaimedPage,
   signal: AbortSignal,
 ): Promise<PageResult | null> => {
