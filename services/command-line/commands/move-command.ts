@@ -167,7 +167,7 @@ export const moveCommand: Command = {
   details: [
     'Stop the service that uses FOLDER first. The settings are those of the cluster, with the secrets of the folder.',
     'Run "npx wattledger migrate" and "npx wattledger topics" before, and start the roles of the cluster after it.',
-    'Copies costs, receipts, dead letters and all objects. The folder is not changed, and each copy is compared with it.',
+    'Copies costs, receipts, dead letters and all objects. The folder keeps all its data, and each copy is compared with it.',
     'An interrupted move can be started again: no row is stored twice. A cluster with other data is refused.',
     'Export files are not copied. Copy exports/files of the folder to WATTLEDGER_EXPORT_DIR.',
   ],
