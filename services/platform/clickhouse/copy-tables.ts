@@ -68,8 +68,8 @@ const listAccounts = async (db: ClickHouse, table: string): Promise<readonly str
 const refuseOthers = async (source: ClickHouse, target: ClickHouse): Promise<void> => {
   const tables = new Set((await listPartitions(target)).map(({ table }) => table))
   for (const table of tables) {
-    const own = await listAccounts(source, table)
-    const others = (await listAccounts(target, table)).filter(account => !own.includes(account))
+    const own = new Set(await listAccounts(source, table))
+    const others = (await listAccounts(target, table)).filter(account => !own.has(account))
     if (others.length === 0) continue
     const advice = 'Set WATTLEDGER_CLICKHOUSE_DATABASE to an empty database.'
     throw new Failure(

@@ -10,5 +10,5 @@ export type BatchDependencies = FinaliseDependencies & {
   readonly at: () => number
 }
 
-/** Dependencies of the pages of batches. `turns`: one page is calculated at a time, while another one is read. */
+/** Dependencies of the pages of batches. `turns`: one page of an account is calculated at a time. */
 export type PageDependencies = BatchDependencies & { readonly turns: FairShare }

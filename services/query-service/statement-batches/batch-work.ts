@@ -27,7 +27,8 @@ const restMs = 1_000
  * them may have failed before, so that a page that ends the process again and again ends no second page each time.
  */
 const claims = [{ onlyFirst: false }, { onlyFirst: true }]
-const turnLimits = { maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: claims.length }
+/** Accounts do not wait for each other: the work of an account can wait long in the thread. */
+const turnLimits = { maxConcurrent: claims.length, maxConcurrentPerAccount: 1, maxWaitingPerAccount: claims.length }
 const failurePauseMs = 2_000
 
 const claimLost = (): Failure =>

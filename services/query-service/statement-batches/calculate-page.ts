@@ -214,8 +214,7 @@ export const calculatePage = async (
   // Two calculations at once would take turns in the thread and end together: none would run during the next reads.
   const release = await dependencies.turns.acquire(tenant.accountId, request.signal)
   try {
-    const outcomes = await calculateInputs(dependencies, request, blocks, statements, termsOf)
-    return { outcomes, left: outcomes.size === 0 ? [] : left }
+    return { outcomes: await calculateInputs(dependencies, request, blocks, statements, termsOf), left }
   } finally {
     release?.()
   }

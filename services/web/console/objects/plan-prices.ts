@@ -52,7 +52,7 @@ const partsOf = (form: URLSearchParams, prefixOf: (index: number) => string, cou
 
 const text = (form: URLSearchParams, name: string): string => form.get(name) ?? ''
 
-/** Read the tariffs and charges of a form. Those that the user removes are left out. */
+/** Read the tariffs and charges of a form. Removed tariffs and charges are left out. */
 export const sentPrices = (form: URLSearchParams): PricesDraft => ({
   tariffs: partsOf(form, tariffPrefix, planLimits.tariffs).map(part => ({
     ...sentTerms(part),
