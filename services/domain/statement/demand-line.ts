@@ -11,7 +11,8 @@ import {
 import { addFractions, type Fraction, fractionOf, roundFraction } from '../fraction.ts'
 import { divideHalfEven } from '../quantity.ts'
 import { billPower, type DemandBound, type EarlierPower, powerMoney } from './bill-demand.ts'
-import { measureDays, measureDemand, type Peak } from './measure-demand.ts'
+import { measureDays, measureDemand } from './measure-demand.ts'
+import type { Peak } from './measurement.ts'
 import { explainPeak, type PeakReason } from './peak-users.ts'
 import {
   type DemandReason,

@@ -2,23 +2,11 @@ import type { DemandCharge } from '../charge/charge.ts'
 import type { DayRange } from '../charge/charge-days.ts'
 import { createWindowWeights, fullWeight } from '../charge/charge-window.ts'
 import type { LocationCalendar } from '../charge/location-calendar.ts'
-import { type Fraction, fractionOf } from '../fraction.ts'
-import { hourMs, type Interval } from '../interval.ts'
-import type { Energy } from '../quantity.ts'
+import { fractionOf } from '../fraction.ts'
+import { hourMs } from '../interval.ts'
 import { type DemandGrid, demandGridOf } from './demand-grid.ts'
+import type { Measurement, Peak, RangeMeasurement } from './measurement.ts'
 import { type MeteredEnergy, sumEnergy } from './metered-energy.ts'
-
-/** Interval of high demand. `weight` is in 1e-9. `score` is power × weight in the unit of the grid. */
-export type Peak = Interval & { readonly energy: Energy; readonly weight: number; readonly score: bigint }
-
-/**
- * Measured power of some days, in 1e-9 kW: the mean of power × weight of the peaks, 0 without peaks.
- * The peaks are in order of falling power × weight, the earlier of equal ones first.
- */
-export type Measurement = { readonly power: Fraction; readonly peaks: readonly Peak[] }
-
-/** Measurement of a range of days. `hasRecords`: a counted record shares time with it. */
-export type RangeMeasurement = Measurement & { readonly hasRecords: boolean }
 
 /** Measured power of each day of a range. */
 export type DayMeasurement = Measurement & { readonly day: number }
@@ -109,16 +97,34 @@ function* collectPeaks(
   return { grid, hasRecords: records > 0 }
 }
 
-/** Measure a range of days: the mean of the highest intervals, or of the highest interval of the highest days. */
+/** Maximum number of measured ranges in memory. */
+const maxMeasuredRanges = 10_000
+
+const measurementKey = (charge: MeasuredCharge, { startDay, endDay }: DayRange): string => {
+  const { intervalMinutes, windows, highest, hasDistinctDays, counts, deviceIds } = charge
+  return JSON.stringify([startDay, endDay, intervalMinutes, windows, highest, hasDistinctDays, counts, deviceIds])
+}
+
+/**
+ * Measure a range of days: the mean of the highest intervals, or of the highest interval of the highest days.
+ * `calendar` is that of the location, the same in each call. Charges that measure alike share the measurement.
+ */
 export function* measureDemand(
   metered: MeteredEnergy,
   charge: MeasuredCharge,
   calendar: LocationCalendar | null,
   range: DayRange,
 ): Generator<null, RangeMeasurement> {
+  const { measurements } = metered
+  const key = measurementKey(charge, range)
+  const known = measurements.get(key)
+  if (known !== undefined) return known
   const collector = createPeakCollector(charge)
   const { grid, hasRecords } = yield* collectPeaks(metered, charge, calendar, range, () => collector)
-  return { ...measurementOf(collector.close(), grid), hasRecords }
+  const measured = { ...measurementOf(collector.close(), grid), hasRecords }
+  if (measurements.size === maxMeasuredRanges) measurements.clear()
+  measurements.set(key, measured)
+  return measured
 }
 
 /** Measure each paid day of a range by itself. All paid days are present, in order. */

@@ -5,6 +5,7 @@ import { cumulativeShare, type Energy } from '../quantity.ts'
 import type { MeterRecord } from '../record/record.ts'
 import { sortInSteps } from '../tariff/counting-order.ts'
 import type { DemandGrid } from './demand-grid.ts'
+import type { RangeMeasurement } from './measurement.ts'
 
 /**
  * Record as charges read it, priced or not, with its energy before actuals cover it. `covered`: parts of an estimate
@@ -36,8 +37,9 @@ export type MeteredSession = Interval & { readonly idleFrom: number | null }
 
 /**
  * Records of a location, prepared for charges. Sums are cached by the identity of their edges, grids by their range,
- * sessions by their devices and the local day of their end, `missing` time by the terms of the search. Equal charges and
- * the candidates of a simulation share the cached values. `work` counts the records and intervals that were visited.
+ * sessions by their devices and the local day of their end, `missing` time by the terms of the search, `measurements` by
+ * what they measure. Equal charges and the candidates of a simulation share the cached values. `work` counts the
+ * records and intervals that were visited.
  */
 export type MeteredEnergy = {
   readonly timeZone: TimeZone
@@ -47,6 +49,7 @@ export type MeteredEnergy = {
   readonly sessions: Map<string, ReadonlyMap<number, readonly MeteredSession[]>>
   readonly sums: CachedSums
   readonly missing: Map<string, readonly Interval[]>
+  readonly measurements: Map<string, RangeMeasurement>
   readonly work: { visited: number }
 }
 
@@ -99,7 +102,7 @@ export function* createMeteredEnergy(
     LOCAL: yield* byStart(records.LOCAL),
   }
   const sums: CachedSums = { byEdges: new WeakMap(), inOrder: [], intervals: 0 }
-  const caches = { grids: new Map(), sessions: new Map(), sums, missing: new Map() }
+  const caches = { grids: new Map(), sessions: new Map(), sums, missing: new Map(), measurements: new Map() }
   return { timeZone, includesDevices, flows, ...caches, work: { visited: 0 } }
 }
 
@@ -236,7 +239,7 @@ export const withSums = (
   for (const { edges } of metered.grids.values()) byEdges.set(edges, new Map(known.get(edges)))
   for (const { edges, sums } of changed)
     byEdges.set(edges, new Map([...(known.get(edges) ?? []), [selectionKey(selection), sums]]))
-  return { ...metered, sums: { byEdges, inOrder: [], intervals: 0 } }
+  return { ...metered, sums: { byEdges, inOrder: [], intervals: 0 }, measurements: new Map() }
 }
 
 /** Cache sums, and drop the oldest ones if there are too many. */

@@ -1,7 +1,7 @@
 import type { EnergySelection, Power } from '../charge/charge.ts'
 import { hourMs, type Interval } from '../interval.ts'
 import { divideHalfEven, type Energy } from '../quantity.ts'
-import type { Peak } from './measure-demand.ts'
+import type { Peak } from './measurement.ts'
 import { energyBetween, flowsOf, type MeteredEnergy, recordsWithin } from './metered-energy.ts'
 
 /** Device and session that used energy in a peak. `share` is in 1e-6 of the bought and own energy of the peak. */
