@@ -7,6 +7,7 @@ import { currentInstant } from '../clock.ts'
 import { Failure, isFailure } from '../failure.ts'
 import { lockFolder } from '../log/lmdb/folder-lock.ts'
 import { corruptionErrorCodes, guardParts, type PartGuard, reservedBytes } from './chdb-parts.ts'
+import { bufferOf, createEngineSession, type EngineSession } from './chdb-session.ts'
 import { type ClickHouse, clickHouseFailure, insertSettings, linesOf, type NativeRows } from './clickhouse.ts'
 import { textLiteral } from './encoding/literals.ts'
 import { chdbFileEngine } from './exports/chdb-file-engine.ts'
@@ -40,13 +41,15 @@ export const openChdb = (options: ChdbOptions): ClickHouse => {
     mkdirSync(path, { recursive: true })
     const config = join(options.folder, 'engine.xml')
     writeFileSync(config, engineConfig(options.memoryBytes ?? defaultMemoryBytes))
-    const writer = createSerialSession(new Session(path, { connectionArgs: [`--config-file=${config}`] }))
+    const writer = createSerialSession(
+      createEngineSession(new Session(path, { connectionArgs: [`--config-file=${config}`] })),
+    )
     const readers = Array.from({ length: options.readers ?? readLimits.maxConcurrent }, () =>
-      createSerialSession(new Session(path)),
+      createSerialSession(createEngineSession(new Session(path))),
     )
     releaseSignals()
-    const openSession = (): Session => {
-      const session = new Session(path)
+    const openSession = (): EngineSession => {
+      const session = createEngineSession(new Session(path))
       releaseSignals()
       return session
     }
@@ -95,9 +98,9 @@ const releaseSignals = (): void => {
 }
 
 /** A session that runs one call at a time. `waiting`: calls that run or wait. */
-type SerialSession = { readonly session: Session; waiting: number; readonly acquire: () => Promise<() => void> }
+type SerialSession = { readonly session: EngineSession; waiting: number; readonly acquire: () => Promise<() => void> }
 
-const createSerialSession = (session: Session): SerialSession => {
+const createSerialSession = (session: EngineSession): SerialSession => {
   let last: Promise<void> = Promise.resolve()
   const queue: SerialSession = {
     session,
@@ -117,7 +120,7 @@ const createSerialSession = (session: Session): SerialSession => {
   return queue
 }
 
-const runSerially = async <T>(queue: SerialSession, work: (session: Session) => Promise<T>): Promise<T> => {
+const runSerially = async <T>(queue: SerialSession, work: (session: EngineSession) => Promise<T>): Promise<T> => {
   const release = await queue.acquire()
   try {
     return await work(queue.session)
@@ -136,11 +139,11 @@ const reloadTable = async (writer: SerialSession, readers: readonly SerialSessio
   const queues = [...readers, writer]
   const releases = await Promise.all(queues.map(queue => queue.acquire()))
   try {
-    await writer.session.queryAsync(`DETACH TABLE ${table} SYNC`)
+    await writer.session.query(`DETACH TABLE ${table} SYNC`)
     const before = currentInstant()
     for (;;) {
-      for (const { session } of queues) await session.queryAsync('SELECT 1')
-      const failure = await writer.session.queryAsync(`ATTACH TABLE ${table}`).then(() => null, failureOf)
+      for (const { session } of queues) await session.query('SELECT 1')
+      const failure = await writer.session.query(`ATTACH TABLE ${table}`).then(() => null, failureOf)
       if (failure === null) return
       if (currentInstant() - before > attachTimeoutMs) throw failure
       await sleep(100)
@@ -154,7 +157,7 @@ type EngineResources = {
   readonly folder: string
   readonly unlock: () => void
   readonly log: (line: string) => void
-  readonly openSession: () => Session
+  readonly openSession: () => EngineSession
 }
 
 const clickHouseOf = (
@@ -175,7 +178,7 @@ const clickHouseOf = (
   return {
     command: async sql => {
       assertOpen()
-      await runSerially(writer, session => session.queryAsync(sql))
+      await runSerially(writer, session => session.query(sql))
     },
     insert: async rows => {
       assertOpen()
@@ -218,8 +221,6 @@ const clickHouseOf = (
   }
 }
 
-const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength)
-
 /** Create the reads of an engine: each uses the session with the shortest queue. `rethrow` receives their errors. */
 const readsOf = (
   readers: readonly SerialSession[],
@@ -227,8 +228,8 @@ const readsOf = (
 ): Pick<ClickHouse, 'rows' | 'lines' | 'blocks' | 'stream'> => {
   const idlestReader = (): SerialSession =>
     readers.reduce((best, reader) => (reader.waiting < best.waiting ? reader : best))
-  const read = (sql: string, format: string) =>
-    runSerially(idlestReader(), session => session.queryAsync(sql, { format })).catch(rethrow)
+  const read = (sql: string, format: 'Native' | 'JSONCompactEachRow') =>
+    runSerially(idlestReader(), session => session.query(sql, format)).catch(rethrow)
   const lines = async (sql: string): Promise<string> => (await read(sql, 'JSONCompactEachRow')).text()
   return {
     lines,
@@ -238,9 +239,7 @@ const readsOf = (
       const reader = idlestReader()
       const release = await reader.acquire()
       try {
-        for await (const chunk of reader.session.queryStream(sql, { format: 'Native' })) {
-          yield bufferOf(chunk.raw())
-        }
+        yield* reader.session.stream(sql)
       } catch (error) {
         rethrow(failureOf(error))
       } finally {
@@ -259,7 +258,7 @@ const insertThroughFile = async (
   let hadFreeSpace = true
   await runSerially(writer, async session => {
     await writeFile(file, rows.bytes)
-    await session.queryAsync(insertStatement(rows, file))
+    await session.query(insertStatement(rows, file))
   }).finally(() => {
     hadFreeSpace = guard.hasFreeSpace()
   })

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Session } from 'chdb'
+import { createEngineSession, type EngineSession } from '../chdb-session.ts'
 import { linesOf } from '../clickhouse.ts'
 import { textLiteral } from '../encoding/literals.ts'
 import { type EngineFile, engineFormats, type FileEngine, fileSettings } from './engine-file.ts'
@@ -15,14 +16,14 @@ const cancelIntervalMs = 250
 /** A statement may name 2,000,000 tariffs. */
 const maxStatementBytes = 64 * 1_048_576
 
-type FileSession = { readonly session: Session; last: Promise<unknown>; waiting: number }
+type FileSession = { readonly session: EngineSession; last: Promise<unknown>; waiting: number }
 
 /** File engine that also releases its sessions. */
 export type ChdbFileEngine = FileEngine & { readonly close: () => Promise<void> }
 
 /** `openSession`: opens a session of the engine, called at the first use. `failureOf`: translates errors. */
 export type ChdbFileOptions = {
-  readonly openSession: () => Session
+  readonly openSession: () => EngineSession
   readonly failureOf: (error: unknown) => unknown
 }
 
@@ -33,10 +34,10 @@ export type ChdbFileOptions = {
  */
 export const chdbFileEngine = ({ openSession, failureOf }: ChdbFileOptions): ChdbFileEngine => {
   const sessions: FileSession[] = []
-  let control: Session | null = null
+  let control: EngineSession | null = null
   const open = async (): Promise<FileSession> => {
     const session = openSession()
-    await session.queryAsync(`SET max_query_size=${maxStatementBytes}`)
+    await session.query(`SET max_query_size=${maxStatementBytes}`)
     return { session, last: Promise.resolve(), waiting: 0 }
   }
   let opening: Promise<void> | null = null
@@ -51,12 +52,16 @@ export const chdbFileEngine = ({ openSession, failureOf }: ChdbFileOptions): Chd
   }
   const kill = async (label: string, isOver: () => boolean): Promise<void> => {
     while (!isOver()) {
-      await control?.queryAsync(`KILL QUERY WHERE Settings['log_comment'] = ${textLiteral(label)} ASYNC`)
+      await control?.query(`KILL QUERY WHERE Settings['log_comment'] = ${textLiteral(label)} ASYNC`)
       await sleep(cancelIntervalMs)
     }
   }
   /** Run a statement that has `label` as its comment. */
-  const run = async <T>(label: string, signal: AbortSignal, work: (session: Session) => Promise<T>): Promise<T> => {
+  const run = async <T>(
+    label: string,
+    signal: AbortSignal,
+    work: (session: EngineSession) => Promise<T>,
+  ): Promise<T> => {
     const chosen = await idlest()
     chosen.waiting += 1
     const before = chosen.last
@@ -83,13 +88,13 @@ export const chdbFileEngine = ({ openSession, failureOf }: ChdbFileOptions): Chd
   return {
     write: (select, file, signal) => {
       const label = randomUUID()
-      return run(label, signal, async session => void (await session.queryAsync(insertStatement(select, file, label))))
+      return run(label, signal, async session => void (await session.query(insertStatement(select, file, label))))
     },
     rows: (select, signal) => {
       const label = randomUUID()
       const sql = `${select} SETTINGS ${fileSettings}, log_comment=${textLiteral(label)}`
       return run(label, signal, async session => {
-        const answer = await session.queryAsync(sql, { format: 'JSONCompactEachRow' })
+        const answer = await session.query(sql, 'JSONCompactEachRow')
         return linesOf(answer.text()).map(line => JSON.parse(line) as readonly unknown[])
       })
     },
@@ -115,7 +120,7 @@ const insertStatement = (select: string, { path, format }: EngineFile, label: st
 export const openLocalFileEngine = (failureOf: ChdbFileOptions['failureOf']): ChdbFileEngine => {
   const folder = mkdtempSync(join(tmpdir(), 'wattledger-files-'))
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const engine = chdbFileEngine({ openSession: () => new Session(folder), failureOf })
+  const engine = chdbFileEngine({ openSession: () => createEngineSession(new Session(folder)), failureOf })
   return {
     ...engine,
     close: async () => {
