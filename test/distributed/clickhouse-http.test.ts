@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
+import { type ClickHouse, maxSmallBytes, readSmall } from '../../services/platform/clickhouse/clickhouse.ts'
 import { openClickHouseHttp } from '../../services/platform/clickhouse/clickhouse-http.ts'
 import { meterCostBlock } from '../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
 import { rowsInInterval } from '../../services/platform/clickhouse/meter-cost/meter-cost-reads.ts'
@@ -54,6 +54,13 @@ describe('the engine over HTTP', () => {
       rowsInInterval(db, tenant, { locationIds: [hexId('loc_', 1)] }, { from: 0, to: 4_000_000_000_000 }),
     )
     expect(read.flat()).toEqual(rows)
+  })
+
+  it('reads an answer in one piece up to a size', async () => {
+    const numbers = (count: number): string => `SELECT number FROM numbers(${count}) SETTINGS max_block_size=2048`
+    const account = { accountId: hexId('acc_', 1) }
+    expect((await readSmall(db, numbers(maxSmallBytes / 8), account))?.length).toBeGreaterThan(maxSmallBytes)
+    expect(await readSmall(db, numbers(maxSmallBytes / 8 + 1), account)).toBe(null)
   })
 
   it('writes a table of any size to a file, and no file after a failure', async () => {

@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts'
+import { Failure, isFailure } from '../failure.ts'
 import type { EngineFile, FileEngine } from './exports/engine-file.ts'
 
 /**
@@ -80,9 +80,37 @@ const failureCodes: ReadonlyMap<number, string> = new Map([
   [243, 'clickhouse_full'],
 ])
 
+/** Error number of an answer that is larger than the statement allows. */
+const largeAnswer = 396
+const largeAnswerCode = 'clickhouse_large'
+
+/** Maximum size in bytes of an answer of `readSmall`. */
+export const maxSmallBytes: number = 4 * 2 ** 20
+
 /** Create the failure of an engine's error, by its number. Other numbers give `clickhouse_refused`, not retriable. */
 export const clickHouseFailure = (errorCode: number | undefined, cause: unknown): Failure => {
   const code = errorCode === undefined ? undefined : failureCodes.get(errorCode)
   const message = cause instanceof Error ? cause.message : String(cause)
+  if (errorCode === largeAnswer) return new Failure(largeAnswerCode, message, { retriable: false, cause })
   return new Failure(code ?? 'clickhouse_refused', message, { retriable: code !== undefined, cause })
+}
+
+/**
+ * Read an answer in the Native format in one piece; null if it has more than `maxSmallBytes`. `sql` ends with its
+ * settings. An embedded engine plans a stream on the thread of the caller, so most answers should be read like this.
+ */
+export const readSmall = async (db: ClickHouse, sql: string, account: ReadAccount): Promise<Buffer | null> => {
+  try {
+    return await db.blocks(`${sql}, max_result_bytes=${maxSmallBytes}, result_overflow_mode='throw'`, account)
+  } catch (error) {
+    if (isFailure(error) && error.code === largeAnswerCode) return null
+    throw error
+  }
+}
+
+/** Read an answer of any size, as `stream` does. A small answer is read in one piece. `sql` ends with its settings. */
+export async function* streamUnlessSmall(db: ClickHouse, sql: string, account: ReadAccount): AsyncIterable<Buffer> {
+  const small = await readSmall(db, sql, account)
+  if (small === null) yield* db.stream(sql, account)
+  else if (small.length > 0) yield small
 }

@@ -15,6 +15,8 @@ import {
   readLocationFacts,
   readSessionBounds,
   type SeenKind,
+  type StatementRows,
+  smallStatementBlock,
   statementBlocks,
 } from '../../platform/clickhouse/meter-cost/statement-rows.ts'
 import { type FairShare, fairShare } from '../../platform/concurrency/fair-share.ts'
@@ -67,10 +69,10 @@ export const maxRecords = 400_000
 /** Maximum number of pieces of one price that a statement reads: about 100 MiB. */
 export const maxPieces = 2_000_000
 
-/** Size of records in bytes from which a request waits for its turn: about 30,000 records. */
-const maxSharedBytes = 4 * 2 ** 20
-
-/** One large request at a time. A waiting request has no records in memory. */
+/**
+ * One request for records of more than `maxSmallBytes` (about 30,000 records) at a time. A waiting request has no records
+ * in memory.
+ */
 const largeLimits = { maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 16 }
 
 const directionsOf: Readonly<Record<RowFlow, readonly [EnergyFlowDirection, TariffDirection]>> = {
@@ -111,25 +113,20 @@ export const priceIntervalOf = (span: Interval, longRows: LocationFacts['longRow
   end: Math.max(span.end + dayMs, longRows?.end ?? span.end),
 })
 
-/** Read all blocks; null if they have more than `maxBytes`. */
-export const readBlocks = async (
-  blocks: AsyncIterable<Buffer>,
-  maxBytes: number,
-): Promise<readonly Buffer[] | null> => {
-  const read: Buffer[] = []
-  let bytes = 0
-  for await (const block of blocks) {
-    bytes += block.length
-    if (bytes > maxBytes) return null
-    read.push(block)
-  }
-  return read
+/** Read the blocks of rows; null if the rows are not small. */
+type ReadRows = (db: ClickHouse, rows: StatementRows, maxRows: number) => Promise<readonly Buffer[] | null>
+
+const readSmallRows: ReadRows = async (db, rows, maxRows) => {
+  const block = await smallStatementBlock(db, rows, maxRows)
+  return block === null ? null : [block]
 }
+
+const readAllRows: ReadRows = (db, rows, maxRows) => Array.fromAsync(statementBlocks(db, rows, maxRows))
 
 const readRecords = async (
   db: ClickHouse,
   request: RecordsRequest,
-  maxBytes: number,
+  readRowsOf: ReadRows,
 ): Promise<GatheredRecords | null> => {
   const { tenant, locationId, span, readFrom, hasSessions, earlier } = request
   const within = { from: span.start, to: span.end }
@@ -141,7 +138,7 @@ const readRecords = async (
   const readRows = async () => {
     const bounds = hasSessions ? await readSessionBounds(db, { ...interval, ...within }) : null
     const sessions = bounds === null ? null : { within, bounds }
-    return readBlocks(statementBlocks(db, { interval, sessions, earlier }, maxRecords + 1), maxBytes)
+    return readRowsOf(db, { interval, sessions, earlier }, maxRecords + 1)
   }
   const [{ longRows, includesDevices }, blocks] = await Promise.all([readFacts(), readRows()])
   if (blocks === null) return null
@@ -170,7 +167,7 @@ export const createRecordReader = (db: ClickHouse): RecordReader => {
   return {
     fingerprintsOf: request => readFingerprints(db, request),
     withRecords: async (request, use) => {
-      const small = await readRecords(db, request, maxSharedBytes)
+      const small = await readRecords(db, request, readSmallRows)
       if (small !== null) return use(small)
       const release = await largeReads.acquire(request.tenant.accountId, request.signal)
       if (release === null) throw tooManyReads()
@@ -178,7 +175,7 @@ export const createRecordReader = (db: ClickHouse): RecordReader => {
         const { tenant, locationId, readFrom, span, earlier } = request
         const from = Math.min(readFrom, earlier?.from ?? readFrom)
         if ((await countPieces(db, { tenant, locationId, from, to: span.end })) > maxPieces) return tooManyPieces
-        const records = await readRecords(db, request, Number.POSITIVE_INFINITY)
+        const records = await readRecords(db, request, readAllRows)
         if (records === null) throw new Error('A read without a limit exceeded its limit.')
         return await use(records)
       } finally {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
-import { pageBlocks, statementBlocks } from '../../../services/platform/clickhouse/meter-cost/statement-rows.ts'
+import { pageBlocks, smallStatementBlock } from '../../../services/platform/clickhouse/meter-cost/statement-rows.ts'
 import { readBatch, startBatch } from '../../support/statements/statement-batch.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import type { BenchSystem, OpenBench } from '../bench-system.ts'
@@ -59,7 +59,7 @@ export const statementFigures = async (open: OpenBench): Promise<StatementFigure
     await insertBillRows(db, monthOf(accountId, locations, 2_976))
     const interval = { tenant: { accountId, liveMode: false }, locationId: location, from: start, to: end }
     const rows = { interval, sessions: null, earlier: null }
-    engineMs = await medianMs(() => Array.fromAsync(statementBlocks(db, rows, 400_000)))
+    engineMs = await medianMs(() => smallStatementBlock(db, rows, 400_000))
   })
   const client = await login(system.sandbox())
   const statementMs = await medianMs(() => client.ask('POST', `/statements/${location}`, month))

@@ -1,4 +1,4 @@
-import type { ClickHouse } from '../clickhouse.ts'
+import { type ClickHouse, streamUnlessSmall } from '../clickhouse.ts'
 import { idLiteral, instantLiteral, listLiteral, textLiteral, wholeLiteral } from '../encoding/literals.ts'
 import { columnsWithoutPieces } from './meter-cost-intervals.ts'
 import { allColumns, byRecordId, isAmong, meterCost, readSettings, type Tenant } from './meter-cost-reads.ts'
@@ -56,10 +56,8 @@ export const blocksOfRows = async (
   const locationIds = [...new Set(rows.map(({ locationId }) => locationId))]
   const condition = `${isAmong('location_id', locationIds)} AND start_time >= ${instantLiteral(Math.min(...starts))}
     AND start_time <= ${instantLiteral(Math.max(...starts))} AND record_id IN ${listLiteral(rows.map(({ recordId }) => idLiteral(recordId)))}`
-  const blocks: Buffer[] = []
-  for await (const block of db.stream(`SELECT ${allColumns} ${meterCost(tenant, condition)} ${readSettings}`, tenant))
-    blocks.push(block)
-  return blocks
+  const statement = `SELECT ${allColumns} ${meterCost(tenant, condition)} ${readSettings}`
+  return Array.fromAsync(streamUnlessSmall(db, statement, tenant))
 }
 
 /** Return the conditions of a filter. */

@@ -1,6 +1,6 @@
 import type { MeterRecord } from '../../../domain/record/record.ts'
 import type { Tenant } from '../../../domain/tenant.ts'
-import type { ClickHouse } from '../clickhouse.ts'
+import { type ClickHouse, streamUnlessSmall } from '../clickhouse.ts'
 import { idLiteral, instantLiteral, listLiteral, textLiteral } from '../encoding/literals.ts'
 import type { CostStatus, MeterCostRow } from './meter-cost-row.ts'
 import { decodeMeterCostRows, meterCostColumns } from './meter-cost-rows.ts'
@@ -116,7 +116,7 @@ export const rowsInInterval = (
 
 /** Read the rows of a statement as blocks for `decodeMeterCostRows`. */
 const blocksOf = (db: ClickHouse, tenant: Tenant, fromAndWhere: string, prologue = ''): AsyncIterable<Buffer> =>
-  db.stream(`${prologue}SELECT ${allColumns} ${fromAndWhere} ${rowSettings}`, tenant)
+  streamUnlessSmall(db, `${prologue}SELECT ${allColumns} ${fromAndWhere} ${rowSettings}`, tenant)
 
 async function* noRows(): AsyncIterable<never> {
   // No locations, so no rows.

@@ -4,7 +4,7 @@ import type { PricedPiece } from '../../../domain/statement/billed-row.ts'
 import type { RecordToPrice } from '../../../domain/statement/counts-at-starts.ts'
 import type { EarlierRecords } from '../../../domain/statement/earlier-records.ts'
 import { coveredParts } from '../../../domain/statement/metered-energy.ts'
-import type { ClickHouse } from '../clickhouse.ts'
+import { type ClickHouse, readSmall } from '../clickhouse.ts'
 import {
   type BlockReader,
   type ColumnValues,
@@ -241,16 +241,8 @@ const sessionRowsAre = (interval: LocationInterval, { within, bounds }: SessionR
     AND start_time < ${instantLiteral(bounds.to)} AND energy_flow_direction = 'INBOUND'
     AND session_reference_id IN (${sessionsWithin({ ...interval, ...within })}))`
 
-/**
- * Read rows of a location as blocks for `decodeStatementRows`. One statement reads them, so they show one state. Ordered
- * by start, end and record id. Earlier records that lie within one cell are added up, as one row without a price. At
- * most `maxRows` rows.
- */
-export const statementBlocks = (
-  db: ClickHouse,
-  { interval, sessions, earlier }: StatementRows,
-  maxRows: number,
-): AsyncIterable<Buffer> => {
+/** Return the statement that reads the rows of a statement. */
+const selectRows = ({ interval, sessions, earlier }: StatementRows, maxRows: number): string => {
   const { tenant } = interval
   const isOfSession = sessions === null ? '' : sessionRowsAre(interval, sessions)
   const conditions = [`(${isWithin(interval)})`]
@@ -261,11 +253,23 @@ export const statementBlocks = (
   const cellMs = earlier?.cellMs ?? null
   if (earlier === null || cellMs === null) {
     const order = `ORDER BY start_time, end_time, record_id LIMIT ${maxRows}`
-    return db.stream(`SELECT ${columnNames} ${rows} ${order} ${rowSettings}`, tenant)
+    return `SELECT ${columnNames} ${rows} ${order} ${rowSettings}`
   }
   const select = selectAddedUp(Object.keys(columnTypes), rows, { ...earlier, cellMs }, isOfSession, maxRows)
-  return db.stream(`${select} ${rowSettings}, ${addingSettings(maxRows)}`, tenant)
+  return `${select} ${rowSettings}, ${addingSettings(maxRows)}`
 }
+
+/**
+ * Read rows of a location as blocks for `decodeStatementRows`. One statement reads them, so they show one state. Ordered
+ * by start, end and record id. Earlier records that lie within one cell are added up, as one row without a price. At
+ * most `maxRows` rows.
+ */
+export const statementBlocks = (db: ClickHouse, rows: StatementRows, maxRows: number): AsyncIterable<Buffer> =>
+  db.stream(selectRows(rows, maxRows), rows.interval.tenant)
+
+/** Read rows as `statementBlocks` does, but in one piece; null if they have more than `maxSmallBytes`. */
+export const smallStatementBlock = (db: ClickHouse, rows: StatementRows, maxRows: number): Promise<Buffer | null> =>
+  readSmall(db, selectRows(rows, maxRows), rows.interval.tenant)
 
 /** Locations of a tenant that are read together, and the interval of their rows. */
 export type PageInterval = QueryInterval & { readonly tenant: Tenant; readonly locationIds: readonly string[] }

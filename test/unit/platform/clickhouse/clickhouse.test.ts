@@ -4,8 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openChdb } from '../../../../services/platform/clickhouse/chdb.ts'
-import type { ClickHouse } from '../../../../services/platform/clickhouse/clickhouse.ts'
+import {
+  type ClickHouse,
+  maxSmallBytes,
+  readSmall,
+  streamUnlessSmall,
+} from '../../../../services/platform/clickhouse/clickhouse.ts'
 import { meterCostBlock } from '../../../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
+import { decodeBlocks, readColumns } from '../../../../services/platform/clickhouse/encoding/fast-path/native-block.ts'
+import { uint64 } from '../../../../services/platform/clickhouse/encoding/fast-path/native-types.ts'
 import { kindsOfLocations } from '../../../../services/platform/clickhouse/meter-cost/location-flows.ts'
 import { applySchemas, schemaFiles, statementsOf } from '../../../../services/platform/clickhouse/schemas.ts'
 import { costRow, hexId } from '../../../suites/cost-rows.ts'
@@ -96,6 +103,62 @@ describe('embedded engine', () => {
     expect(blocks).toBe(3)
     const counts = await Promise.all(Array.from({ length: 20 }, (_, i) => db.rows(`SELECT toUInt8(${i})`)))
     expect(counts.map(rows => rows[0]?.[0])).toEqual(Array.from({ length: 20 }, (_, i) => i))
+  })
+
+  it('reads an answer in one piece up to a size, and streams a larger one', async () => {
+    const db = openEngine()
+    let streams = 0
+    const counted: ClickHouse = {
+      ...db,
+      stream: sql => {
+        streams += 1
+        return db.stream(sql)
+      },
+    }
+    const account = { accountId: 'acc_000000000000000000000001' }
+    const numbers = (count: number): string => `SELECT number FROM numbers(${count}) SETTINGS max_block_size=2048`
+    const largest = maxSmallBytes / 8
+    const bytesOf = async (count: number): Promise<Buffer> => {
+      const blocks = await Array.fromAsync(streamUnlessSmall(counted, numbers(count), account))
+      return Buffer.concat(blocks)
+    }
+    const uint64s = { number: uint64 } as const
+    const read = async (count: number): Promise<readonly bigint[]> =>
+      decodeBlocks(await bytesOf(count), (from, rows) => readColumns(from, uint64s, rows).number)
+    expect(await read(0)).toEqual([])
+    expect(await read(largest)).toHaveLength(largest)
+    expect(streams).toBe(0)
+    expect(await readSmall(db, numbers(largest + 1), account)).toBe(null)
+    const all = await read(largest + 1)
+    expect([all.length, all.at(-1), streams]).toEqual([largest + 1, BigInt(largest), 1])
+  })
+
+  it('gives each read only its own rows after reads that failed halfway', async () => {
+    const db = openChdb({ folder: newFolder(), readers: 1 })
+    opened.push({ folder: newFolder(), db })
+    const halfway = 'SELECT throwIf(number = 2000000) FROM numbers(3000000)'
+    const fail = (read: () => Promise<unknown>) => expect(read()).rejects.toMatchObject({ name: 'Failure' })
+    const never = new AbortController().signal
+    const one = 'SELECT toUInt8(1)'
+    const oneBlock = await db.blocks(one)
+    for (const failing of [
+      () => db.rows(halfway),
+      () => db.blocks(halfway),
+      () => Array.fromAsync(db.stream(halfway)),
+      () => db.command(halfway),
+      () => db.files.rows(halfway, never),
+    ]) {
+      await fail(failing)
+      expect(await db.rows(one)).toEqual([[1]])
+      await fail(failing)
+      expect(await db.blocks(one)).toEqual(oneBlock)
+      await fail(failing)
+      expect(await Array.fromAsync(db.stream(one))).toEqual([oneBlock])
+      // The file engine has two sessions, so two failures make both dirty.
+      await fail(failing)
+      await fail(failing)
+      expect(await Promise.all([db.files.rows(one, never), db.files.rows(one, never)])).toEqual([[[1]], [[1]]])
+    }
   })
 
   it('classifies failures by the engine’s error number', async () => {

@@ -25,17 +25,17 @@ const written = (version: bigint, cost: bigint, across: number) =>
     })
   })
 
-/** Create a ClickHouse client that runs a function before its first streams of rows. */
+/** Create a ClickHouse client that runs a function before its first reads of rows in blocks. */
 const interrupted = (times: number, write: (time: number) => Promise<void>): ClickHouse => {
   let done = 0
   return {
     ...db,
-    stream: async function* (sql, of) {
+    blocks: async (sql, of) => {
       if (done < times) {
         done += 1
         await write(done)
       }
-      yield* db.stream(sql, of)
+      return db.blocks(sql, of)
     },
   }
 }
