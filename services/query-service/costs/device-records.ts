@@ -6,6 +6,7 @@ import {
 } from '../../platform/clickhouse/meter-cost/location-flows.ts'
 import type { RowFilter, Tenant } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { StoredCosts } from '../work-thread/cost-work.ts'
+import type { BucketSumCache } from './bucket-sum-cache.ts'
 import { readCosts } from './read-costs.ts'
 
 /** Inclusion of device records in the costs of a location. `auto`: only if the location has no records of its own. */
@@ -106,7 +107,10 @@ const filtersOf = (flow: FlowDirections, locations: LocationSet, { ownOnly }: De
   ]
 }
 
-/** Read the costs of locations between edges, with the device records that `devices` includes. */
+/**
+ * Read the costs of locations between edges, with the device records that `devices` includes. `cache`: sums of whole
+ * accounts.
+ */
 export const readLocationCosts = (
   db: ClickHouse,
   tenant: Tenant,
@@ -114,7 +118,8 @@ export const readLocationCosts = (
   locations: LocationSet,
   devices: DeviceRecords,
   edges: readonly number[],
-): Promise<StoredCosts> => readCosts(db, tenant, filtersOf(flow, locations, devices), edges)
+  cache: BucketSumCache,
+): Promise<StoredCosts> => readCosts(db, tenant, filtersOf(flow, locations, devices), edges, cache)
 
 /** Read the costs of the device records that an answer excludes from an interval; null if it excludes none. */
 export const readExcludedCosts = async (

@@ -14,6 +14,7 @@ import type { CostDependencies } from '../dependencies.ts'
 import { streamCosts } from '../exports/stream-costs.ts'
 import type { AnswerOffsets } from '../work-thread/cost-work.ts'
 import { answerCosts, areSmall, costViewOf, flowOf, maxInlineElements, totalLength } from './answer-costs.ts'
+import { type BucketSumCache, bucketSumCache } from './bucket-sum-cache.ts'
 import {
   type DeviceRecords,
   devicesAtLocation,
@@ -24,6 +25,7 @@ import {
 import { readCosts } from './read-costs.ts'
 
 type IntervalCostRequest = RequestOf<typeof intervalCost>
+type IntervalDependencies = CostDependencies & { readonly cache: BucketSumCache }
 
 /**
  * Locations whose rows are added up; they have one currency. `isWhole`: all locations of the account.
@@ -185,7 +187,7 @@ const bucketEdges = (
 }
 
 const costsOf = (
-  { clickHouse }: CostDependencies,
+  { clickHouse, cache }: IntervalDependencies,
   request: IntervalCostRequest,
   { locations, isWhole, devices }: Scope,
   edges: readonly number[],
@@ -193,7 +195,7 @@ const costsOf = (
   const [tenant, flow, ids] = [tenantOf(request), flowOf(request), locations.map(({ id }) => id)]
   if (devices === null)
     return readCosts(clickHouse, tenant, [{ ...flow, locationIds: ids, deviceIds: [request.id] }], edges)
-  return readLocationCosts(clickHouse, tenant, flow, { ids, isWhole }, devices, edges)
+  return readLocationCosts(clickHouse, tenant, flow, { ids, isWhole }, devices, edges, cache)
 }
 
 /**
@@ -234,7 +236,7 @@ const noCurrency = 'XXX'
 
 /** Calculate the stored costs of an object in an interval. Source: docs/rules/costs.md #objects. */
 const calculateIntervalCost = async (
-  dependencies: CostDependencies,
+  dependencies: IntervalDependencies,
   request: IntervalCostRequest,
 ): Promise<Outcome<AnswerOf<typeof intervalCost>>> => {
   const { start_time: start, end_time: end } = request.body
@@ -263,13 +265,15 @@ const calculateIntervalCost = async (
 }
 
 /** Bind the operation on the costs of an interval. */
-export const intervalCostOperation = (dependencies: CostDependencies): Binding =>
-  bind(
+export const intervalCostOperation = (dependencies: CostDependencies): Binding => {
+  const cached = { ...dependencies, cache: bucketSumCache() }
+  return bind(
     intervalCost,
     request => {
-      const calculate = (one: IntervalCostRequest) => calculateIntervalCost(dependencies, one)
+      const calculate = (one: IntervalCostRequest) => calculateIntervalCost(cached, one)
       const { tableFormat = 'csv' } = request
       return tableFormat === 'csv' ? calculate(request) : streamCosts(dependencies, request, tableFormat, calculate)
     },
     energyCostToCsv,
   )
+}

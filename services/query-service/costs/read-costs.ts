@@ -5,10 +5,24 @@ import {
   type Tenant,
 } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import { decodeMeterCostRows } from '../../platform/clickhouse/meter-cost/meter-cost-rows.ts'
-import { type CrossingRows, readBucketSums } from '../../platform/clickhouse/meter-cost/meter-cost-sums.ts'
+import {
+  type BucketSums,
+  type CrossingRows,
+  readBucketSums,
+} from '../../platform/clickhouse/meter-cost/meter-cost-sums.ts'
+import { storedParts } from '../../platform/clickhouse/meter-cost/stored-parts.ts'
 import { Failure } from '../../platform/failure.ts'
 import type { StoredCosts } from '../work-thread/cost-work.ts'
 import { areSmall } from './answer-costs.ts'
+import {
+  type BucketSumCache,
+  findBucket,
+  type KeyedBucket,
+  keyedBuckets,
+  maxCachedEdges,
+  storeBuckets,
+  textsByStart,
+} from './bucket-sum-cache.ts'
 
 /** Maximum number of reads of rows that change during the read. */
 const maxReads = 20
@@ -27,14 +41,14 @@ const crossedRowsOf = (blocks: readonly Buffer[]): CrossingRows => {
 /** Sums and crossing rows of the same state of the stored rows. */
 type ConsistentRead = { readonly lines: string; readonly blocks: readonly Buffer[] }
 
-/** Read the sums and the rows that cross edges; null if the crossing rows changed between the two reads. */
-const readOnce = async (
+/** Read the rows that cross edges, after the sums; null if the crossing rows changed between the two reads. */
+const withCrossingRows = async (
   db: ClickHouse,
   tenant: Tenant,
   filter: RowFilter,
   edges: readonly number[],
+  { lines, crossingRows: crossed }: BucketSums,
 ): Promise<ConsistentRead | null> => {
-  const { lines, crossingRows: crossed } = await readBucketSums(db, tenant, filter, edges)
   if (crossed === null) return { lines, blocks: [] }
   const blocks: Buffer[] = []
   for await (const block of blocksAcrossBuckets(db, tenant, filter, edges)) blocks.push(block)
@@ -48,23 +62,65 @@ const readOnce = async (
 }
 
 /**
+ * Read the sums of all locations of an account, and read only buckets whose rows may have changed since an earlier read.
+ * Null if a row crosses an edge, or if rows of a cached bucket changed during the read: then cached and new sums may
+ * belong to different states.
+ */
+const readWithCache = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  filter: RowFilter,
+  edges: readonly number[],
+  cache: BucketSumCache,
+): Promise<ConsistentRead | null> => {
+  const keyed = async () => keyedBuckets(tenant, filter, edges, await storedParts(db, tenant, edges.at(-1) ?? 0))
+  const buckets = await keyed()
+  const cached = buckets.map(bucket => findBucket(cache, bucket))
+  if (!cached.includes(null)) return { lines: cached.join(''), blocks: [] }
+  // Buckets between two unknown ones are read again. The time before the edges is read together with the first bucket.
+  const [first, last] = [Math.max(0, cached.indexOf(null) - 1), Math.max(1, cached.lastIndexOf(null))]
+  const read = await readBucketSums(db, tenant, filter, edges.slice(first, last + 1))
+  const after = await keyed()
+  if (first === 0 && last === edges.length - 1 && read.crossingRows !== null)
+    return withCrossingRows(db, tenant, filter, edges, read)
+  const isUnchanged = (index: number): boolean => buckets[index]?.parts === after[index]?.parts
+  const isRead = (index: number): boolean => index > first && index <= last
+  if (read.crossingRows !== null || !buckets.every((_, index) => isRead(index) || isUnchanged(index))) return null
+  const texts = textsByStart(read.lines)
+  const isStored = (index: number): boolean => (isRead(index) || cached[index] === null) && isUnchanged(index)
+  storeBuckets(
+    cache,
+    buckets.filter((_, index) => isStored(index)),
+    texts,
+  )
+  const textAt = ({ from }: KeyedBucket, index: number): string =>
+    (isRead(index) ? texts.get(from) : cached[index]) ?? ''
+  return { lines: buckets.map(textAt).join(''), blocks: [] }
+}
+
+/**
  * Read the costs of the rows that match each filter, between edges. The result of each filter shows one state of its
  * rows. One statement reads the sums. A row that crosses an edge crosses it in each version, because start and end are
  * part of its identity. If the crossing rows are unchanged since the sums, both belong to the same state. Otherwise
- * both are read again. The filters select different locations, whose costs do not depend on each other. Throws
- * `costs_changing` (retriable) after 20 reads during which rows changed.
+ * both are read again. The filters select different locations, whose costs do not depend on each other. `cache`: sums
+ * of whole accounts. Throws `costs_changing` (retriable) after 20 reads during which rows changed.
  */
 export const readCosts = async (
   db: ClickHouse,
   tenant: Tenant,
   filters: readonly RowFilter[],
   edges: readonly number[],
+  cache?: BucketSumCache,
 ): Promise<StoredCosts> => {
   const sums: string[] = []
   const blocks: Buffer[] = []
   for (const filter of filters) {
-    let read: ConsistentRead | null = null
-    for (let reads = 0; read === null && reads < maxReads; reads += 1) read = await readOnce(db, tenant, filter, edges)
+    const isCached = cache !== undefined && filter.locationIds === null && edges.length <= maxCachedEdges
+    let read = isCached ? await readWithCache(db, tenant, filter, edges, cache) : null
+    for (let reads = 0; read === null && reads < maxReads; reads += 1) {
+      const sumsRead = await readBucketSums(db, tenant, filter, edges)
+      read = await withCrossingRows(db, tenant, filter, edges, sumsRead)
+    }
     if (read === null)
       throw new Failure('costs_changing', 'The stored costs changed during each read. Repeat the request.', {
         retriable: true,

@@ -28,7 +28,15 @@ const cpuOf = (pid: number): number => {
   return children.reduce((sum, child) => sum + cpuOf(child), own)
 }
 
-type Measured = { readonly kind: string; readonly bytes: number; readonly wallMs: number; readonly cpuMs: number }
+/** `firstCpuMs`: the first time, when the sums of the period are not cached. `cpuMs`: mean of the times after it. */
+type Measured = {
+  readonly kind: string
+  readonly text: string
+  readonly bytes: number
+  readonly wallMs: number
+  readonly firstCpuMs: number
+  readonly cpuMs: number
+}
 
 const fill = async (client: Client): Promise<void> => {
   const plan = await makeOne(client, '/plans', {
@@ -56,22 +64,26 @@ const fill = async (client: Client): Promise<void> => {
     return bought(ids[place] ?? '', 1 + (index % 7), ...times, more)
   }
   const starts = Array.from({ length: Math.ceil(recordCount / batchSize) }, (_, index) => index * batchSize)
-  await inParallel(starts, 4, from => {
+  await inParallel(starts, 2, from => {
     const count = Math.min(batchSize, recordCount - from)
     return client.submit(Array.from({ length: count }, (_, index) => recordOf(from + index)))
   })
 }
 
+/** Load a page once, then several times. Returns its text as well. */
 const measure = async (visitor: Visitor, pid: number, kind: string, path: string): Promise<Measured> => {
   const walls: number[] = []
-  let bytes = 0
+  const cpuAtStart = cpuOf(pid)
+  const { text } = await visitor.get(path)
   const cpuBefore = cpuOf(pid)
   for (let round = 0; round < rounds; round += 1) {
     const before = performance.now()
-    bytes = Buffer.byteLength((await visitor.get(path)).text)
+    await visitor.get(path)
     walls.push(performance.now() - before)
   }
-  return { kind, bytes, wallMs: Math.min(...walls), cpuMs: (cpuOf(pid) - cpuBefore) / rounds }
+  const cpuMs = (cpuOf(pid) - cpuBefore) / rounds
+  const bytes = Buffer.byteLength(text)
+  return { kind, text, bytes, wallMs: Math.min(...walls), firstCpuMs: cpuBefore - cpuAtStart, cpuMs }
 }
 
 describe('the pages of the console', () => {
@@ -91,19 +103,19 @@ describe('the pages of the console', () => {
       const kind = kindOfPage(base + path)
       if (known.has(kind) || kind.startsWith('/console/assets') || path.includes('csv=')) continue
       known.add(kind)
-      const { text } = await visitor.get(path)
-      measured.push(await measure(visitor, pid, kind, path))
-      for (const [, href = ''] of text.matchAll(/href="(\/console[^"#]*)"/g))
+      const page = await measure(visitor, pid, kind, path)
+      measured.push(page)
+      for (const [, href = ''] of page.text.matchAll(/href="(\/console[^"#]*)"/g))
         waiting.push(href.replaceAll('&amp;', '&'))
     }
     const byCpu = measured.toSorted((a, b) => b.cpuMs - a.cpuMs)
     const lines = byCpu.map(
-      ({ kind, bytes, wallMs, cpuMs }) =>
-        `${kind.padEnd(44)} ${(bytes / 1_000).toFixed(1).padStart(6)} kB ${cpuMs.toFixed(0).padStart(5)} ms CPU ${wallMs.toFixed(0).padStart(6)} ms`,
+      ({ kind, bytes, wallMs, firstCpuMs, cpuMs }) =>
+        `${kind.padEnd(44)} ${(bytes / 1_000).toFixed(1).padStart(6)} kB ${firstCpuMs.toFixed(0).padStart(5)} first ${cpuMs.toFixed(0).padStart(5)} ms CPU ${wallMs.toFixed(0).padStart(6)} ms`,
     )
     process.stdout.write(`${lines.join('\n')}\n`)
     expect(measured.length).toBeGreaterThan(40)
-    expect(measured.filter(({ bytes }) => bytes > maxBytes)).toEqual([])
-    if (isLarge) expect(measured.filter(({ cpuMs }) => cpuMs > maxCpuMs)).toEqual([])
+    expect(measured.filter(({ bytes }) => bytes > maxBytes).map(({ kind }) => kind)).toEqual([])
+    if (isLarge) expect(measured.filter(({ cpuMs }) => cpuMs > maxCpuMs).map(({ kind }) => kind)).toEqual([])
   })
 })

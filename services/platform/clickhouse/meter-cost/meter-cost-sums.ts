@@ -41,7 +41,7 @@ export type CrossingRows = { readonly records: number; readonly versions: bigint
  * Sums of buckets as text of the engine. `crossingRows`: rows that cross edges, which `blocksAcrossBuckets` reads; null
  * if none.
  */
-type BucketSums = { readonly lines: string; readonly crossingRows: CrossingRows | null }
+export type BucketSums = { readonly lines: string; readonly crossingRows: CrossingRows | null }
 
 /**
  * Bucket values of rows without a bucket: those that cross an edge, and those that end before the first edge. Both are

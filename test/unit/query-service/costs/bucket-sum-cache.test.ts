@@ -1,0 +1,130 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import type { ClickHouse } from '../../../../services/platform/clickhouse/clickhouse.ts'
+import { costSumsOf } from '../../../../services/platform/clickhouse/meter-cost/meter-cost-sums.ts'
+import { runInTimeSlices } from '../../../../services/platform/concurrency/time-slices.ts'
+import { type BucketSumCache, bucketSumCache } from '../../../../services/query-service/costs/bucket-sum-cache.ts'
+import { readCosts } from '../../../../services/query-service/costs/read-costs.ts'
+import { hexId } from '../../../suites/cost-rows.ts'
+import {
+  base,
+  dayMs,
+  db,
+  hourMs,
+  insert,
+  location,
+  other,
+  own,
+  tenant,
+  useMeterTables,
+} from '../../../suites/meter-tables.ts'
+import { seededRandom } from '../../../support/random.ts'
+
+useMeterTables()
+
+const days = 6
+const edges = Array.from({ length: days + 1 }, (_, day) => base + day * dayMs)
+
+/** Create a record of an hour of a day. A later version replaces an earlier one of the same day and hour. */
+const hour = (day: number, hourOfDay: number, cost: bigint, version: bigint) =>
+  own({
+    locationId: hourOfDay % 2 === 0 ? location : other,
+    recordId: hexId('', day * 24 + hourOfDay + 1),
+    start: base + day * dayMs + hourOfDay * hourMs,
+    end: base + day * dayMs + (hourOfDay + 1) * hourMs,
+    ...{ cost, version, sourceVersion: version },
+  })
+
+/** Record the sums that the engine reads; `before` runs before each of them. */
+const recorded = (before: (sql: string) => Promise<void> = async () => undefined) => {
+  const reads: string[] = []
+  const engine: ClickHouse = {
+    ...db,
+    lines: async (sql, of) => {
+      reads.push(sql)
+      await before(sql)
+      return db.lines(sql, of)
+    },
+  }
+  return { engine, reads }
+}
+
+const sumsOf = async (engine: ClickHouse, cache?: BucketSumCache) => {
+  const { sums, blocks } = await readCosts(engine, tenant, [{ locationIds: null }], edges, cache)
+  return { sums: await runInTimeSlices(costSumsOf(sums.join('\n'), edges)), rowsAcross: blocks.length }
+}
+
+/** Count the edges in a statement: one more than its buckets, and the instant before the first. */
+const bucketsIn = (sql = ''): number => (/CAST\(\[([^\]]*)\]/.exec(sql)?.[1]?.split(',').length ?? 0) - 2
+
+describe('cached sums of an account', () => {
+  // A merge in the background replaces parts, so that more days are read again.
+  const withoutMerges = () => db.command('SYSTEM STOP MERGES meter_cost')
+  const withMerges = () => db.command('SYSTEM START MERGES meter_cost')
+  afterEach(withMerges)
+
+  it('are read once, and again only for days whose rows changed', async () => {
+    const cache = bucketSumCache()
+    await withoutMerges()
+    await insert([0, 1, 2, 3, 4, 5].map(day => hour(day, 1, 10n, 1n)))
+    const { engine, reads } = recorded()
+    const first = await sumsOf(engine, cache)
+    expect(await sumsOf(engine, cache)).toEqual(first)
+    expect(reads.map(bucketsIn)).toEqual([days])
+    await insert([hour(4, 1, 25n, 2n), hour(4, 2, 7n, 2n)])
+    expect((await sumsOf(engine, cache)).sums.map(({ cost }) => cost)).toEqual([10n, 10n, 10n, 10n, 32n, 10n])
+    expect(reads.map(bucketsIn)).toEqual([days, 1])
+  })
+
+  it('see a row that reaches into the interval from before it, or from one day into the next', async () => {
+    const cache = bucketSumCache()
+    await insert([hour(1, 1, 10n, 1n)])
+    await sumsOf(db, cache)
+    const across = (number: number, start: number) =>
+      own({ recordId: hexId('', 900 + number), start, end: start + hourMs, cost: 5n })
+    await insert([across(1, base - hourMs / 2)])
+    expect(await sumsOf(db, cache)).toEqual(await sumsOf(db))
+    await insert([across(2, base + 3 * dayMs - hourMs / 2)])
+    const both = await sumsOf(db, cache)
+    expect(both).toEqual(await sumsOf(db))
+    expect(both.rowsAcross).toBeGreaterThan(0)
+  })
+
+  it('equal sums without a cache after random inserts, replacements, withdrawals and merges', async () => {
+    const cache = bucketSumCache()
+    const next = seededRandom(7)
+    for (let step = 1; step <= 24; step += 1) {
+      const rows = Array.from({ length: 1 + next.below(4) }, () =>
+        hour(next.below(days), next.below(24), BigInt(next.below(100)), BigInt(step)),
+      )
+      await insert(rows.map(row => ({ ...row, isDeleted: next.oneIn(6) })))
+      if (step % 9 === 0) await db.command('OPTIMIZE TABLE meter_cost')
+      if (step % 20 === 0) await db.command('OPTIMIZE TABLE meter_cost FINAL')
+      expect(await sumsOf(db, cache)).toEqual(await sumsOf(db))
+    }
+  })
+
+  it('contain all of a write or nothing of the write that arrives during the read', async () => {
+    const cache = bucketSumCache()
+    await withoutMerges()
+    await insert([0, 1, 2].map(day => hour(day, 1, 10n, 1n)))
+    await sumsOf(db, cache)
+    await insert([hour(2, 1, 20n, 2n)])
+    let isWritten = false
+    const { engine, reads } = recorded(async () => {
+      if (isWritten) return
+      isWritten = true
+      await insert([hour(0, 1, 30n, 3n), hour(2, 1, 30n, 3n)])
+    })
+    expect((await sumsOf(engine, cache)).sums.map(({ cost }) => cost)).toEqual([30n, 10n, 30n])
+    expect(reads.map(bucketsIn)).toEqual([1, days])
+    expect(await sumsOf(db, cache)).toEqual(await sumsOf(db))
+  })
+
+  it('are limited in number', async () => {
+    const cache = bucketSumCache()
+    for (let index = 0; index < 6_000; index += 1) cache.set(`old ${index}`, { parts: '', lines: '' })
+    await sumsOf(db, cache)
+    expect(cache.size).toBe(5_000)
+    expect(cache.has('old 5999')).toBe(true)
+  })
+})
