@@ -1,19 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { statementCreate } from '../../../services/contract/statements/statement-operations.ts'
 import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
 import { pageBlocks, smallStatementBlock } from '../../../services/platform/clickhouse/meter-cost/statement-rows.ts'
 import { readBatch, startBatch } from '../../support/statements/statement-batch.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import type { BenchSystem, OpenBench } from '../bench-system.ts'
 import { createFleet } from '../fleet.ts'
-import { sumOf } from '../samples.ts'
+import { samplesSince, sumOf } from '../samples.ts'
 import { medianOf } from '../statistics.ts'
 import { addCharges, type BillRows, insertBillRows, sixCharges } from './bill-rows.ts'
 
 /**
- * Times in ms of the statement of a month of 2,976 records with six charges over HTTP, and of the engine for its rows.
- * Promise P13.
+ * Times in ms of the statement of a month of 2,976 records with six charges: for the client over HTTP (median), on the
+ * server (mean), and of the engine for its rows (median). Promise P13.
  */
-export type StatementFigures = { readonly statementMs: number; readonly engineMs: number }
+export type StatementFigures = { readonly clientMs: number; readonly serverMs: number; readonly engineMs: number }
 
 /**
  * Statements per second of a batch over months of 744 records, and locations per second whose rows the engine returns.
@@ -62,8 +63,16 @@ export const statementFigures = async (open: OpenBench): Promise<StatementFigure
     engineMs = await medianMs(() => smallStatementBlock(db, rows, 400_000))
   })
   const client = await login(system.sandbox())
-  const statementMs = await medianMs(() => client.ask('POST', `/statements/${location}`, month))
-  return { statementMs, engineMs }
+  const ask = () => client.ask('POST', `/statements/${location}`, month)
+  await medianMs(ask)
+  const before = await system.samples()
+  const clientMs = await medianMs(ask)
+  const samples = samplesSince(before, await system.samples())
+  const of = `{operation="${statementCreate.id}"}`
+  const [seconds, count] = ['sum', 'count'].map(
+    part => samples.get(`wattledger_http_request_seconds_${part}${of}`) ?? 0,
+  )
+  return { clientMs, serverMs: ((seconds ?? 0) * 1000) / (count ?? 0), engineMs }
 }
 
 const locationsPerPage = 80
