@@ -116,6 +116,7 @@ export const operations: readonly Operation[] = [
   scheduleAmount.scheduleAmount,
   scheduleAmount.scheduleAmountRetrieve,
   statement.statementCreate,
+  statement.statementList,
   statement.statementRetrieve,
   statement.statementFinalise,
   statement.statementVoid,

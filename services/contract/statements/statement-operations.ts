@@ -2,12 +2,19 @@ import { z } from 'zod'
 import { dayNumber } from '../../domain/civil-date.ts'
 import { runToEnd } from '../../domain/run-to-end.ts'
 import type { Statement } from '../../domain/statement/calculate-statement.ts'
-import { acceptedMessage, exampleObject } from '../answer-field.ts'
+import { acceptedMessage, exampleObject, idText, instantText } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
-import { fields, optional, text } from '../field.ts'
+import { fields, objectIdentifier, optional, text } from '../field.ts'
+import { listing, listParameters } from '../list.ts'
 import { defineOperation, deletion, type Method, type Route, retrieval } from '../operation.ts'
 import { locationOnly } from '../reference.ts'
-import { type StatementWire, statementShape, statementToWire } from './statement.ts'
+import {
+  type StatementWire,
+  statementShape,
+  statementSummary,
+  statementSummaryShape,
+  statementToWire,
+} from './statement.ts'
 import { statementInput } from './statement-request.ts'
 
 const exampleTotals = {
@@ -115,6 +122,37 @@ export const statementRetrieve = defineOperation({
   routes: route('GET'),
   csv: true,
   refusals: ['too_many_lines', 'too_many_records'],
+})
+
+/** `url` of the list. */
+export const statementListUrl = '/statements'
+
+const finalStatementShape = statementSummaryShape.extend({
+  adjusts: z.array(idText('stm')).describe('Earlier FINAL statements that lines of this statement adjust.'),
+  time_finalised: instantText,
+})
+
+export type FinalStatementWire = z.output<typeof finalStatementShape>
+
+const listedExample: FinalStatementWire = {
+  ...example,
+  ...statementSummary(example),
+  ...{ status: 'FINAL', adjusts: [], time_finalised: '2026-06-02T08:00:00Z' },
+}
+
+export const statementList = defineOperation({
+  id: 'statement_list',
+  summary: 'List FINAL statements',
+  description:
+    'Returns FINAL statements without their lines, by falling start date, of one location or of all locations. Statements of deleted locations are included. A voided statement is left out.',
+  tag,
+  ...listing('FinalStatement', finalStatementShape, statementListUrl, listedExample),
+  routes: { current: [{ method: 'GET', path: statementListUrl }], earlier: [] },
+  references: { query: { location_id: locationOnly } },
+  query: listParameters({
+    location_id: objectIdentifier('loc').optional().describe('Only the statements of this location.'),
+  }),
+  refusals: ['location_not_found', 'cursor_not_found'],
 })
 
 const finaliseInput = fields({

@@ -3,6 +3,7 @@ import { type StatementWire, statementCsvTexts } from '../../contract/statements
 import {
   statementCreate,
   statementFinalise,
+  statementList,
   statementRetrieve,
   statementVoid,
 } from '../../contract/statements/statement-operations.ts'
@@ -33,6 +34,7 @@ import {
 } from './calculate-statement.ts'
 import { type FinaliseDependencies, finaliseStatement, noStatement, voidStatement } from './finalise-statement.ts'
 import { type BillingTerms, loadBillingTerms, type StatementPlan } from './gather-statement.ts'
+import { answerFinals } from './list-finals.ts'
 import { frameAnswer, statementId } from './statement-answer.ts'
 
 export type StatementOperationDependencies = FinaliseDependencies & { readonly clickHouse: ClickHouse }
@@ -181,6 +183,7 @@ export const statementOperations = (dependencies: StatementOperationDependencies
   const csv = (answer: StatementWire): string => [...statementCsvTexts(answer)].join('')
   return [
     bind(statementCreate, request => createStatement(dependencies, request), csv),
+    bind(statementList, request => answerFinals(dependencies, request)),
     bind(statementRetrieve, request => retrieveStatement(dependencies, request), csv),
     bind(statementFinalise, request => finaliseStatement(dependencies, request)),
     bind(statementVoid, request => voidStatement(dependencies, request)),

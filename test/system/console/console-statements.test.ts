@@ -64,7 +64,13 @@ describe('the page of a statement', () => {
     const done = await visitor.send(finalise, finalise, { allow_incomplete: 'on' })
     expect([done.status, done.to]).toEqual([303, `${page}?done=finalised`])
     expect((await stored(page)).status).toBe('FINAL')
-    expect((await visitor.get('/console/statements')).text).toContain(`href="${page}"`)
+    const list = await visitor.get(`/console/statements?final_of=${home}`)
+    expect(list.text).toContain(`<a href="${page}">2026-03-01 to 2026-04-01</a>`)
+    expect(list.text).toContain('title="Exact: 5 EUR"')
+    const other = await makeHome(client, { import: 0.1 })
+    const { text } = await visitor.get(`/console/statements?final_of=${other}`)
+    expect([text.includes(page), text.includes('No final statement of this location.')]).toEqual([false, true])
+    expect((await visitor.get(page)).text).toMatch(/Changes[\s\S]*statement\.finalise/)
     const voided = `${page}/void`
     expect((await visitor.get(`${page}?done=finalised`)).text).toContain(`href="${voided}"`)
     const wrong = await visitor.send(voided, voided, { confirm: '2026-03-02' })
@@ -79,5 +85,45 @@ describe('the page of a statement', () => {
     const wrong = { hash: 'f'.repeat(64), allow_incomplete: 'on' }
     const refused = await visitor.send(finalise, finalise, wrong)
     expect([refused.status, (await stored(page)).status]).toEqual([400, 'DRAFT'])
+  })
+})
+
+/** Find an element by its class, without its tags and with single spaces. */
+const effectsOf = async (path: string): Promise<string> => {
+  const [, inner = ''] = /<div class="lead effects">([\s\S]*?)<\/div>/.exec((await visitor.get(path)).text) ?? []
+  return inner.replace(/<[^<>]*>/g, '').replace(/\s+/g, ' ')
+}
+
+describe('the deletion and the change of a charge', () => {
+  it('say before which final statements have days of the charge, and that no stored cost changes', async () => {
+    const place = await makeHome(client, { import: 0.3 })
+    const fee = (start_date: string | null, end_date: string | null) =>
+      makeOne(client, '/charges', {
+        ...{ location_id: place, kind: 'FIXED', name: 'Fee', price: 2, per: 'MONTH', start_date, end_date },
+      })
+    const [open, april] = [await fee(null, null), await fee('2026-04-01', '2026-05-01')]
+    const pages = [open, april].map(id => `/console/charges/${id}`)
+    for (const page of pages)
+      for (const action of ['delete', 'edit'])
+        expect(await effectsOf(`${page}/${action}`)).toMatch(/No stored cost of a record changes.*No final statement/)
+    for (const [start_date, end_date] of [
+      ['2026-02-01', '2026-03-01'],
+      ['2026-03-01', '2026-04-01'],
+    ]) {
+      const { id, hash } = (await client.ask('POST', `/statements/${place}`, { start_date, end_date })) as {
+        readonly [Name in 'id' | 'hash']: string
+      }
+      await client.ask('POST', `/statements/${id}/finalise`, { hash, allow_incomplete: true })
+    }
+    expect(await effectsOf(`${pages[0]}/delete`)).toContain(
+      '2 final statements of the location have days of the charge.',
+    )
+    expect(await effectsOf(`${pages[0]}/edit`)).toContain('2 final statements of the location have days of the charge.')
+    expect(await effectsOf(`${pages[1]}/delete`)).toMatch(
+      /lose the line of the charge from 2026-04-01 until the day before 2026-05-01.*No final statement/,
+    )
+    const wrong = await visitor.send(`${pages[0]}/delete`, `${pages[0]}/delete`, { confirm: 'Fees' })
+    expect([wrong.status, wrong.text.includes('Type &quot;Fee&quot; to confirm.')]).toEqual([400, true])
+    expect((await visitor.send(`${pages[0]}/delete`, `${pages[0]}/delete`, { confirm: 'Fee' })).status).toBe(303)
   })
 })

@@ -33,6 +33,7 @@ const keepsDeleted = ({ id }: DocumentedOperation, idPath: IdPath): boolean =>
   (id === 'statement_batch_create' && idPath.prefix === 'loc') ||
   (idPath.in === 'query' &&
     (id === 'meter_record_list' ||
+      id === 'statement_list' ||
       id === 'meter_correction_list' ||
       ['object_id', 'starting_after', 'ending_before'].includes(idPath.name)))
 

@@ -82,7 +82,8 @@ export const readFinalAnswer = (transaction: TenantTransaction, id: string): Pro
 
 type LineRow = Omit<StoredLine, 'amountRounded'> & { readonly amountRounded: string }
 
-const linesFromText = (text: string): readonly StoredLine[] =>
+/** Read the stored sums of the lines of a FINAL statement. */
+export const linesFromText = (text: string): readonly StoredLine[] =>
   (JSON.parse(text) as readonly LineRow[]).map(line => ({ ...line, amountRounded: BigInt(line.amountRounded) }))
 
 const linesToText = (lines: readonly StoredLine[]): string =>

@@ -63,6 +63,8 @@ export type ObjectKind<Wire extends { readonly id: string }> = {
   readonly changeMembers?: readonly FormMember[]
   /** Reason why an object cannot be changed; null if it can. */
   readonly lockedBy?: (object: Wire) => Content
+  /** Effects of changes, above the form for changes. */
+  readonly changeEffects?: (request: ConsoleRequest, object: Wire) => Promise<Content>
   /** Members of an object that the form for changes contains. Absent: the object cannot be changed. */
   readonly editable?: (object: Wire) => Readonly<Record<string, unknown>>
   readonly deletions: readonly Deletion<Wire>[]

@@ -110,21 +110,25 @@ ${actionsOf(kind, request, object)}${sections?.content}`,
 
 const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
-type Draft = { readonly textOf: (member: FormMember) => string; readonly fault: Fault | null }
+type Draft = {
+  readonly textOf: (member: FormMember) => string
+  readonly fault: Fault | null
+  readonly effects?: Content
+}
 
 /** Show a form. An error of a member without an input is above the form. */
 const formPage = (
   { csrf }: ConsoleRequest,
   { title, action, back, button }: { readonly [Name in 'title' | 'action' | 'back' | 'button']: string },
   members: readonly FormMember[],
-  { textOf, fault }: Draft,
+  { textOf, fault, effects = null }: Draft,
 ): PageView => {
   const atMember = fault !== null && members.some(({ name }) => name === inputOf(fault))
   return {
     title,
     status: fault === null ? 200 : 400,
     body: html`<h1>${title}</h1>${fault === null || atMember ? null : errorNotice(fault)}
-${form(
+${effects === null ? null : html`<div class="lead effects">${effects}</div>`}${form(
   csrf,
   action,
   html`${formFields(members, textOf, fault)}
@@ -178,9 +182,12 @@ const changeObject = async <Wire extends AnyObject>(
     ...{ title: `Edit ${kind.nameOf(found.value)}`, action: `${path}/edit`, back: path },
     button: kind.hasDryRun === true ? 'Check changes' : 'Save changes',
   }
-  if (!sent.has('csrf'))
-    return formPage(request, page, members, { textOf: member => formText(before, member), fault: null })
-  const again = (fault: Fault) => formPage(request, page, members, { textOf: sentValue(request), fault })
+  const formWith = async (draft: Draft) => {
+    const effects = await kind.changeEffects?.(request, found.value)
+    return formPage(request, page, members, { ...draft, effects })
+  }
+  if (!sent.has('csrf')) return formWith({ textOf: member => formText(before, member), fault: null })
+  const again = (fault: Fault) => formWith({ textOf: sentValue(request), fault })
   const read = readBody(sent, members, before)
   if (!read.ok) return again(read.fault)
   const call = { method: 'PATCH', path: `${kind.path}/${found.value.id}`, body: read.body } as const

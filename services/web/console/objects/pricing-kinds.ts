@@ -3,6 +3,7 @@ import type { JsonNumber } from '../../../contract/json/exact-number.ts'
 import { html } from '../../ui-kit/html.ts'
 import { exactText } from '../kit/amount.ts'
 import { row, table } from '../page-parts.ts'
+import { chargeChangeEffects, chargeDeletionEffects } from './charge-effects.ts'
 import { chargeTerms } from './charge-terms.ts'
 import { days, dayTypes, namedDays, numberFormat, powerSteps } from './line-formats.ts'
 import type { FormMember, ObjectKind } from './object-kind.ts'
@@ -120,11 +121,8 @@ export const chargeKind: ObjectKind<ChargeWire> = {
     one.plan_id === null
       ? null
       : html`The <a href="/console/plans/${one.plan_id}">plan</a> keeps this charge. Change the plan instead.`,
-  deletions: [
-    deletionOf(
-      'The charge is removed from its start, as if it had never existed. Final statements stay, and the next statement adjusts them. To keep the past, set the day after its last day instead.',
-    ),
-  ],
+  changeEffects: chargeChangeEffects,
+  deletions: [{ name: 'delete', label: 'Delete', query: '', effects: chargeDeletionEffects }],
 }
 
 type NamedDay = { readonly date: string; readonly name: string }

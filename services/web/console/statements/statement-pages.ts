@@ -1,9 +1,8 @@
-import type { EventWire } from '../../../contract/events/event.ts'
 import type { StatementWire } from '../../../contract/statements/statement.ts'
 import { statementFinalise, statementVoid } from '../../../contract/statements/statement-operations.ts'
 import { civilDate, dayNumber, parseDate, writeDate } from '../../../domain/civil-date.ts'
 import { asMarkup, type Content, type Html, html } from '../../ui-kit/html.ts'
-import type { Fault, ListOf } from '../api.ts'
+import type { Fault } from '../api.ts'
 import {
   type ConsoleRequest,
   type ConsoleRoute,
@@ -15,11 +14,13 @@ import {
 import { counted, money } from '../kit/amount.ts'
 import { confirmationFault, confirmPage } from '../kit/confirm.ts'
 import { withParameters } from '../kit/data-table.ts'
-import { type LocationNames, locationField, locationLink, newestLocations } from '../kit/location-names.ts'
+import { type LocationNames, locationField, newestLocations } from '../kit/location-names.ts'
 import { objectName } from '../kit/object-name.ts'
+import { historySection } from '../objects/tariff-kind.ts'
 import type { PageView } from '../page-frame.ts'
-import { choice, errorNotice, facts, field, instant, row, showResult, table } from '../page-parts.ts'
+import { choice, errorNotice, facts, field, instant } from '../page-parts.ts'
 import { planComparison } from '../simulations/simulation-pages.ts'
+import { finalStatements, finalStatementsPath } from './final-statements.ts'
 import { lineTable, monthComparison, peakSections, priceTable } from './statement-view.ts'
 
 const path = '/console/statements'
@@ -68,13 +69,13 @@ const askedBy = ({ location_id: locationId, start_date, end_date, rounding }: St
   return { locationId, start, end: parseDate(end_date) ?? start + 1, profile: rounding.profile }
 }
 
-const actionsOf = (request: ConsoleRequest, { id, status }: StatementWire): Content => {
+const actionsOf = (request: ConsoleRequest, { id, status, location_id: location }: StatementWire): Content => {
   const page = `${path}/${id}`
   const action =
     status === 'DRAFT'
       ? mayDo(request, statementFinalise) && html`<a class="button" href="${page}/finalise">Finalise</a>`
       : mayDo(request, statementVoid) && html`<a class="button danger" href="${page}/void">Void</a>`
-  return html`<div class="actions"><a class="button" href="${page}">Link to this statement</a>${action === false ? null : action}</div>`
+  return html`<div class="actions"><a class="button" href="${page}">Link to this statement</a><a class="button" href="${finalStatementsPath(location)}">Final statements</a>${action === false ? null : action}</div>`
 }
 
 const statementFacts = ({ totals, ...statement }: StatementWire, location: string): Html => {
@@ -115,12 +116,13 @@ const statementView = async (request: ConsoleRequest, statement: StatementWire):
   const asked = askedBy(statement)
   const hasPrices = request.query.has('prices')
   const previous = { ...asked, start: monthOf(asked.start, -1), end: monthOf(asked.start, 0) }
-  const [before, detailed, beside, peaks, location] = await Promise.all([
+  const [before, detailed, beside, peaks, location, history] = await Promise.all([
     calculate(request, previous),
     hasPrices ? calculate(request, asked, { detail: 'PRICE' }) : null,
     planComparison(request, { object: asked.locationId, start: asked.start, end: asked.end }),
     peakSections(request, statement),
     objectName(request, statement.location_id),
+    statement.status === 'FINAL' ? historySection(request, statement.id) : null,
   ])
   const lines = lineTable(request, statement)
   const prices = detailed?.ok === true ? priceTable(request, detailed.value) : null
@@ -135,31 +137,8 @@ ${hasPrices ? null : html`<p><a href="${withParameters(request, { prices: '1' })
 ${prices === null ? null : html`<section aria-labelledby="prices-title"><h2 id="prices-title">Prices of the lines</h2>${prices.markup}</section>`}
 ${peaks}
 ${compared === null ? null : html`<section aria-labelledby="compared"><h2 id="compared">Compared with the month before</h2>${compared.markup}</section>`}
-<section aria-labelledby="beside"><h2 id="beside">With another plan</h2>${beside.content}</section>`,
+<section aria-labelledby="beside"><h2 id="beside">With another plan</h2>${beside.content}</section>${history}`,
   }
-}
-
-/** Latest finalised and voided statements, by their events. */
-const latestStatements = async ({ api }: ConsoleRequest, names: LocationNames): Promise<Html> => {
-  const events = await api<ListOf<EventWire>>('GET', '/events?event_type=statement.*&limit=30')
-  return html`<section aria-labelledby="latest"><h2 id="latest">Final and voided statements of the last 90 days</h2>${showResult(
-    events,
-    ({ data }) =>
-      table(
-        'Statements',
-        ['Time', 'Change', 'Statement', 'Location', 'Period'],
-        data.map(({ type, time_created, data: statement }) =>
-          row(
-            instant(time_created),
-            type.replace('statement.', ''),
-            html`<a href="${path}/${String(statement['id'])}"><code>${String(statement['id'])}</code></a>`,
-            locationLink(names, String(statement['location_id'])),
-            `${String(statement['start_date'])} to ${String(statement['end_date'])}`,
-          ),
-        ),
-        'No statement was finalised yet. Calculate a statement, and finalise it when its days have ended.',
-      ),
-  )}</section>`
 }
 
 const refused = (head: Content, status: number, fault: Fault): PageView => ({
@@ -173,10 +152,12 @@ const showStatements = async (request: ConsoleRequest): Promise<PageView> => {
   const asked = askedOf(request)
   if (asked.locationId === '') {
     const names = await newestLocations(request)
+    const finals = await finalStatements(request, names)
     return {
       title: 'Statements',
+      tables: finals.tables,
       body: html`<h1>Statements</h1><p class="lead">A bill of a location with a line for each component and charge.</p>
-${statementForm(asked, names)}${await latestStatements(request, names)}`,
+${statementForm(asked, names)}${finals.content}`,
     }
   }
   const form = statementForm(asked)
