@@ -165,6 +165,9 @@ describe('the editor of tariffs', () => {
     }
     const checked = await visitor.send(copy, page, { ...sent, do: 'check' })
     expect(checked.text).toContain('3 locations get the tariff. Priced again: 6 stored records in its time.')
+    // The records are from 11:00 to 14:00 UTC, which is 12:00 to 15:00 in Berlin.
+    const ended = await visitor.send(copy, page, { ...sent, end: '2026-03-10T13:00', do: 'check' })
+    expect(ended.text).toContain('3 locations get the tariff. Priced again: 2 stored records in its time.')
     const made = await visitor.send(copy, page, { ...sent, do: 'save' })
     expect(made.text).toContain('Created: 2 tariffs. Not created: 1.')
     await until(

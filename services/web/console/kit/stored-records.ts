@@ -9,7 +9,7 @@ type Records = { readonly records: string; readonly wattHours: string }
 const tenYearsMs = 3_650 * 86_400_000
 
 /**
- * Count the stored records of a location or device in a direction, from an instant on; null is the start. Zero if the
+ * Count the stored records of a location or device in a direction, between two instants; null is open. Zero if the first
  * instant is in the future, null if the API refuses.
  */
 export const storedRecords = async (
@@ -17,11 +17,13 @@ export const storedRecords = async (
   id: string,
   direction: TariffDirection,
   from: string | null,
+  to: string | null,
 ): Promise<Records | null> => {
   const start = from ?? new Date(at - tenYearsMs + 86_400_000).toISOString()
-  if (Date.parse(start) >= at) return { records: '0', wattHours: '0' }
+  const end = to !== null && Date.parse(to) < at ? to : new Date(at).toISOString()
+  if (Date.parse(start) >= Date.parse(end)) return { records: '0', wattHours: '0' }
   const costs = await api<CostWire>('POST', `/costs/interval/${id}?tariff_direction=${direction}`, {
-    ...{ start_time: start, end_time: new Date(at).toISOString() },
+    ...{ start_time: start, end_time: end },
   })
   if (!costs.ok) return null
   const { data } = costs.value

@@ -10,6 +10,7 @@ import { counted, sumTexts } from '../kit/amount.ts'
 import type { Column } from '../kit/data-table.ts'
 import { storedRecords } from '../kit/stored-records.ts'
 import { instant } from '../page-parts.ts'
+import { finalStatementsPath } from '../statements/final-statements.ts'
 import { locationSections } from './location-sections.ts'
 import type { Deletion, FormMember, ObjectKind } from './object-kind.ts'
 
@@ -112,6 +113,7 @@ export const locationKind: ObjectKind<LocationWire> = {
     ['View records', `/console/records?location_id=${id}`],
     ['View corrections', `/console/corrections?location_id=${id}`],
     ['View statement', `/console/statements?location_id=${id}`],
+    ['Final statements', finalStatementsPath(id)],
     ['View prices', `/console/prices?location_id=${id}`],
     ['Compare plans', `/console/simulations?object=${id}`],
   ],
@@ -165,7 +167,7 @@ const endingTariffs = async ({ api, at }: ConsoleRequest, id: string): Promise<s
 
 /** Say how many stored records a device has; nothing if the API refuses. */
 const storedOfDevice = async (request: ConsoleRequest, id: string): Promise<string> => {
-  const found = await Promise.all(tariffDirections.map(direction => storedRecords(request, id, direction, null)))
+  const found = await Promise.all(tariffDirections.map(direction => storedRecords(request, id, direction, null, null)))
   const counts = found.flatMap(one => (one === null ? [] : [one.records]))
   return counts.length < found.length ? '' : `The device has ${counted(sumTexts(counts), 'stored record')}.`
 }

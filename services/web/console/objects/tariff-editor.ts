@@ -3,11 +3,11 @@ import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from '../console-request.ts'
-import { counted, sumTexts, wholeNumber } from '../kit/amount.ts'
+import { counted, wholeNumber } from '../kit/amount.ts'
 import { localText, readLocal, zoneOf } from '../kit/dates.ts'
-import { storedRecords } from '../kit/stored-records.ts'
 import { form, type PageView } from '../page-frame.ts'
 import { errorNotice, field, row, table } from '../page-parts.ts'
+import { contractTimes, copyEffects } from './copy-effects.ts'
 import { area } from './object-form.ts'
 import { type ReadRows, rowsOf, scheduleBody } from './schedule-rows.ts'
 import { affectedRecords } from './tariff-kind.ts'
@@ -140,19 +140,6 @@ const madePage = (made: readonly Made[]): PageView => {
   }
 }
 
-/** Count the stored records of all locations in the time of a new tariff. Unknown locations have none. */
-const copyEffects = async (request: ConsoleRequest, draft: Draft): Promise<Content> => {
-  const locations = locationsOf(draft)
-  const counts: string[] = []
-  for (const location of locations) {
-    const found = await request.api<LocationWire>('GET', `/locations/${encodeURIComponent(location)}`)
-    if (!found.ok) continue
-    const from = draft.start === '' ? null : readLocal(zoneOf(found.value.timezone), draft.start)
-    counts.push((await storedRecords(request, found.value.id, draft.direction, from))?.records ?? '0')
-  }
-  return html`<p>${wholeNumber(locations.length)} locations get the tariff. Priced again: ${counted(sumTexts(counts), 'stored record')} in its time.</p>`
-}
-
 /** Say what a new tariff does to stored costs. */
 const creationEffects = async (
   request: ConsoleRequest,
@@ -163,11 +150,12 @@ const creationEffects = async (
   const found = await request.api<LocationWire>('GET', `/locations/${encodeURIComponent(first)}`)
   if (!found.ok) return { currency: '', effects: null }
   const { id, timezone, currency_code: currency } = found.value
-  const from = draft.start === '' ? null : readLocal(zoneOf(timezone), draft.start)
+  const { direction } = draft
+  const { from, to } = contractTimes(timezone, draft)
   const effects =
     locations.length > 1
-      ? await copyEffects(request, draft)
-      : await affectedRecords(request, { location_id: id, direction: draft.direction }, from)
+      ? await copyEffects(request, draft, locations)
+      : await affectedRecords(request, { location_id: id, direction }, from, to)
   return { currency, effects }
 }
 
@@ -239,7 +227,8 @@ const changePrices = async (request: ConsoleRequest): Promise<PageResult> => {
     return show({ code: 'field_invalid', message: 'Enter a date and a time.', field: 'effective_from' })
   const { read, fault } = checkTerms({ direction, type, isMarket, rows })
   if (fault !== null) return show(fault)
-  if (intent === 'check') return show(null, true, await affectedRecords(request, tariff, instant))
+  if (intent === 'check')
+    return show(null, true, await affectedRecords(request, tariff, instant, tariff.contract_end_date))
   const body = { schedule: scheduleBody(read.schedule), effective_from: instant }
   const changed = await api<TariffWire>('PATCH', `/tariffs/${tariff.id}`, body)
   return changed.ok ? { to: `${path}?done=saved` } : show(changed.fault)

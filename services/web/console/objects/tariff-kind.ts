@@ -61,16 +61,18 @@ ${schedulePicture(schedule, tariff.market_rates, currency)}`,
   }
 }
 
-/** Count the stored records that a change of a tariff prices again, from an instant on; null is the start. */
+/** Count the stored records that a change of a tariff prices again, between two instants; null is open. */
 export const affectedRecords = async (
   request: ConsoleRequest,
   { location_id: id, direction }: Pick<TariffWire, 'location_id' | 'direction'>,
   from: string | null,
+  to: string | null,
 ): Promise<Content> => {
   if (from !== null && Date.parse(from) >= request.at)
     return html`<p>No stored records are in this time. Stored costs stay.</p>`
-  const found = await storedRecords(request, id, direction, from)
-  if (found === null) return null
+  const found = await storedRecords(request, id, direction, from, to)
+  if (found === null)
+    return html`<p>The stored records in this time could not be counted now. They are priced again.</p>`
   return html`<p>Priced again: ${counted(found.records, 'stored record')} of this location with ${energy(found.wattHours)}.</p>`
 }
 
@@ -87,7 +89,7 @@ const deletions: readonly Deletion<TariffWire>[] = [
     label: 'Void',
     query: '?void=true',
     effects: async (request, tariff) => {
-      const affected = await affectedRecords(request, tariff, tariff.contract_start_date)
+      const affected = await affectedRecords(request, tariff, tariff.contract_start_date, tariff.contract_end_date)
       return html`<p>The tariff is removed from its start, as if it had never existed. Without another tariff the records have no price.</p>${affected}`
     },
   },
