@@ -79,3 +79,42 @@ it('signed readings are refused, and the message names another way', async () =>
     expect([code, err]).toEqual([1, expect.stringMatching(/signed readings \(OCMF\).*as CSV/)])
   }
 })
+
+it('rows of unknown objects and repeated rows are refused by line, and the good rows are stored', async () => {
+  const client = await system.login()
+  const location = await makeHome(client, { import: 0.3 }, { reference_id: 'depot-codes' })
+  const row = (hour: number, place: string, device = '') =>
+    `2026-01-01T0${hour}:00:00Z,2026-01-01T0${hour + 1}:00:00Z,1,${place},${device}`
+  const lines = [row(0, 'depot-codes'), row(1, 'depot-none'), row(2, 'depot-codes', 'charger-none')]
+  const file = fileOf(
+    'codes.csv',
+    'start,end,value,location_reference,device_reference',
+    ...lines,
+    row(0, 'depot-codes'),
+  )
+  const { code, report } = await runImport(system.sandbox(), 'readings', [file, '--unit', 'KWH'])
+  expect([code, report.rows, report.accepted]).toEqual([3, 4, 1])
+  expect(report.refused.map(refused => [refused.line, refused.code])).toEqual([
+    [3, 'location_not_found'],
+    [4, 'device_not_found'],
+    [5, 'duplicate_row'],
+  ])
+  const span = { start_time: '2026-01-01T00:00:00Z', end_time: '2026-01-02T00:00:00Z' }
+  expect(await client.ask('POST', `/costs/interval/${location}`, span)).toMatchObject({ data: [{ records: 1 }] })
+})
+
+it('locations and devices are read from lines of JSON, and a reference twice in a file is refused', async () => {
+  const client = await system.login()
+  const place = (reference: string, more: object = {}) =>
+    JSON.stringify({ reference_id: reference, timezone: 'Europe/Oslo', currency_code: 'NOK', ...more })
+  const places = fileOf(
+    'places.ndjson',
+    ...[place('ndjson-1', { metadata: { site: 'quay' } }), place('ndjson-2'), place('ndjson-1')],
+  )
+  const first = await runImport(system.sandbox(), 'locations', [places])
+  expect([first.code, first.report.created, first.report.refused.map(({ line }) => line)]).toEqual([3, 2, [3]])
+  expect(await client.ask('GET', '/locations/reference:ndjson-1')).toMatchObject({ metadata: { site: 'quay' } })
+  const devices = fileOf('devices.csv', 'reference_id,location_id,type', 'ndjson-charger,reference:ndjson-1,EV_CHARGER')
+  const second = await runImport(system.sandbox(), 'devices', [devices])
+  expect([second.report.refused, second.report.created]).toEqual([[], 1])
+})

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { fractionOf } from '../../../../services/domain/fraction.ts'
+import { decideImport } from '../../../../services/domain/interchange/decide-import.ts'
 import { type ReadOptions, readFile, reasonsOf, scheduleLines } from '../../../support/interchange/read-tariffs.ts'
 
 const norway = { zone: 'Europe/Oslo', currency: 'NOK' }
@@ -129,6 +130,14 @@ describe('customer groups', () => {
     const file = read(groups, { group: 'fritid' })
     expect(file.tariffs.map(({ from }) => from[0])).toEqual(['/tariffer/1/energiledd'])
     expect(file.noted.map(({ path }) => path)).toContain('/tariffer/0')
+  })
+
+  it('have one tariff at a time: two are refused, and an end is exclusive', () => {
+    const later = tariff({}, { gyldig_fra: '2025-07-01' })
+    const decide = (end: string) =>
+      decideImport(read([tariff({}, { gyldig_til: end }), later]), { tariffs: [], charges: [] }, false)
+    expect(decide('2025-07-02')).toMatchObject({ ok: false, refusal: { code: 'tariff_overlap' } })
+    expect(decide('2025-07-01')).toMatchObject({ ok: true, value: { tariffs: [{}, {}] } })
   })
 
   it('need a location in NOK', () => {

@@ -40,6 +40,12 @@ describe('energy of OCPI', () => {
     ])
   })
 
+  it('has the weekday of each instant, also after midnight of a time that wraps', () => {
+    const friday = { day_of_week: ['FRIDAY'], start_time: '22:00', end_time: '06:00' }
+    const [lines = []] = linesOf([energy(0.5, friday), energy(0.3)])
+    expect(lines.filter(line => line.endsWith(': 0.5'))).toEqual(['All Fri 0-6: 0.5', 'All Fri 22-24: 0.5'])
+  })
+
   it('ends at midnight with an end at 00:00', () => {
     expect(linesOf([energy(0.5, { start_time: '18:00', end_time: '00:00' })])).toEqual([
       ['All All 0-18: 0', 'All All 18-24: 0.5'],
@@ -65,7 +71,8 @@ describe('energy of OCPI', () => {
     ])
   })
 
-  it.each(['min_kwh', 'max_kwh', 'min_power', 'max_current', 'min_duration'])('is not imported with %s', name => {
+  const limits = ['kwh', 'power', 'current', 'duration'].flatMap(name => [`min_${name}`, `max_${name}`])
+  it.each(limits)('is not imported with %s', name => {
     const file = read([energy(0.5, { [name]: 5 }), energy(0.3), other('FLAT', 1)])
     expect(file.tariffs).toEqual([])
     expect(reasonsOf(file)).toContain(`/elements/0/restrictions/${name} per_session`)

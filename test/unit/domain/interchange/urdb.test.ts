@@ -48,6 +48,7 @@ describe('energy of a rate', () => {
 
   it.each([
     ['tier_unit', { energyratestructure: [[{ rate: 0.1, unit: 'kWh daily' }]] }, '/energyratestructure/0/0/unit'],
+    ['tier_unit', { energyratestructure: [[{ rate: 0.1, unit: 'kWh/kW' }]] }, '/energyratestructure/0/0/unit'],
     ['tier_without_rate', { energyratestructure: [[{ unit: 'kWh' }]] }, '/energyratestructure'],
     ['period_missing', { energyweekdayschedule: night }, '/energyweekdayschedule'],
   ])('is not imported: %s', (reason, members, path) => {
@@ -55,6 +56,17 @@ describe('energy of a rate', () => {
     expect(file.tariffs).toEqual([])
     expect(reasonsOf(file)).toContain(`${path} ${reason}`)
     expect(file.charges.map(({ terms }) => terms.kind)).toEqual(['FIXED'])
+  })
+
+  it('counts the tiers of all periods together, from the same months', () => {
+    const tiers = [0.1, 0.3].map(rate => [{ rate, max: 500 }, { rate: rate + 0.5 }])
+    expect(linesOf({ energyratestructure: tiers, energyweekdayschedule: night })).toEqual([
+      ['All All 0-8: 0.1 to 500; 0.6', 'All All 8-24: 0.3 to 500; 0.8'],
+    ])
+  })
+
+  it('without schedules has its only period at all times', () => {
+    expect(linesOf({})).toEqual([['All All 0-24: 0.12']])
   })
 
   it('has the fuel adjustment of each month as a surcharge, with the surcharge and tax of the options', () => {
@@ -70,6 +82,22 @@ describe('energy of a rate', () => {
     const [tariff] = read(dates, { zone: 'America/Denver' }).tariffs
     expect(tariff?.terms.contractStart).toBe(Date.parse('2021-10-01T06:00:00Z'))
     expect(tariff?.terms.contractEnd).toBe(Date.parse('2022-07-01T06:00:00Z'))
+  })
+
+  it('begins at local midnight also if the file has the midnight of UTC', () => {
+    const [tariff] = read({ startdate: 1_633_046_400 }, { zone: 'America/Denver' }).tariffs
+    expect([tariff?.terms.contractStart, tariff?.terms.contractEnd]).toEqual([Date.parse('2021-10-01T06:00:00Z'), null])
+  })
+
+  it('has the name of the rate, and its label as the source id', () => {
+    expect(read({}).tariffs).toMatchObject([{ name: 'Flat', sourceId: 'urdb:a1' }])
+  })
+
+  it('is one rate, or a list of items with pointers into it', () => {
+    const rate = { ...flat, coincidentratestructure: [[{ rate: 2 }]] }
+    const file = readFile('urdb', { items: [rate, { ...flat, label: 'a2' }] })
+    expect(file.tariffs.map(({ sourceId }) => sourceId)).toEqual(['urdb:a1', 'urdb:a2'])
+    expect(reasonsOf(file)).toEqual(['/items/0/coincidentratestructure coincident_peak'])
   })
 
   it('needs a location in USD', () => {
@@ -190,6 +218,9 @@ describe('demand of a rate', () => {
     const known = { lookbackpercent: 80, lookbackrange: 11 }
     expect(chargesOf({ ...demand, ...known })).toMatchObject([{ ratchet: { share: 800_000_000n, months: 11 } }])
     expect(reasonsOf(read({ ...demand, lookbackpercent: 0.8 }))).toEqual(['/lookbackpercent ratchet'])
+    const shares = Array.from({ length: 12 }, (_, month) => (month < 6 ? 0.5 : 0.9))
+    const changing = read({ ...demand, demandratchetpercentage: shares, lookbackrange: 11 })
+    expect(reasonsOf(changing)).toContain('/demandratchetpercentage ratchet')
     const zeros = Array.from({ length: 12 }, () => 0)
     expect(reasonsOf(read({ ...demand, demandratchetpercentage: zeros, lookbackrange: 0 }))).toEqual([])
   })
@@ -201,6 +232,8 @@ describe('other members of a rate', () => {
     ['reactive_power', { demandreactivepowercharge: 0.3 }],
     ['no_charges', { fixedchargeeaaddl: 2 }],
     ['discount_by_attribute', { energyattrs: [{ senior: '5 %' }] }],
+    ['discount_by_attribute', { demandattrs: [{ power: '0.25' }] }],
+    ['discount_by_attribute', { fixedattrs: [{ senior: '$2.50' }] }],
     ['unknown_field', { newcharge: 2 }],
   ])('are reported as %s', (reason, members) => {
     expect(reasonsOf(read(members))).toEqual([`/${Object.keys(members)[0]} ${reason}`])
