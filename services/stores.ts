@@ -15,6 +15,7 @@ import { confluentSchemaIds } from './platform/log/avro/confluent-schema-ids.ts'
 import { localSchemaIds } from './platform/log/avro/schema-ids.ts'
 import { lockFolder } from './platform/log/lmdb/folder-lock.ts'
 import { type Log, recordTopic, type TopicSettings } from './platform/log/log.ts'
+import { refuseMovedFolder } from './platform/moved-folder.ts'
 import { confirmSecret } from './platform/postgres/connect/secret-fingerprints.ts'
 import { type Database, openDatabase } from './platform/postgres/database.ts'
 import { startEmbeddedServer } from './platform/postgres/embedded/embedded-server.ts'
@@ -196,7 +197,10 @@ export const openStores = async (
 ): Promise<Stores> => {
   makeFolders(config.dataFolder)
   // Several processes can share the folder if all stores are external.
-  if (embeddedStores(config).length > 0) stack.adopt(lockFolder(config.dataFolder), unlock => unlock())
+  if (embeddedStores(config).length > 0) {
+    stack.adopt(lockFolder(config.dataFolder), unlock => unlock())
+    refuseMovedFolder(config.dataFolder)
+  }
   const loaded = loadSecrets(config.dataFolder, config)
   const { promise: launched, resolve } = Promise.withResolvers<void>()
   const postgres = openPostgres(config, stack, report, resolve)

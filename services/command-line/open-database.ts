@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Config, readConfig } from '../platform/config/config.ts'
 import { Failure, isFailure } from '../platform/failure.ts'
 import { lockFolder } from '../platform/log/lmdb/folder-lock.ts'
+import { refuseMovedFolder } from '../platform/moved-folder.ts'
 import { type Database, openDatabase, type PostgresAddress } from '../platform/postgres/database.ts'
 import { findEmbeddedServer, startEmbeddedServer } from '../platform/postgres/embedded/embedded-server.ts'
 import { migrate, pendingMigrations } from '../platform/postgres/migrate.ts'
@@ -43,6 +44,7 @@ export const withPostgres = async <T>(
   await using stack = new AsyncDisposableStack()
   const running = await findServerOrLock(dataFolder, stack)
   if (running !== null) return await work({ config, address: running, isOwnServer: false })
+  refuseMovedFolder(dataFolder)
   const server = stack.use(await startEmbeddedServer({ dataFolder, report: onProgress }))
   return await work({ config, address: server.address, isOwnServer: true })
 }

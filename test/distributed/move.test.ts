@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
@@ -13,9 +13,10 @@ import { sharedBrokers, sharedRegistry, skippedWithout } from '../support/kafka/
 import { postStatement } from '../support/statements/statement-answer.ts'
 import { openClickHouseFront } from '../support/stores/clickhouse-front.ts'
 import { openTestDatabase } from '../support/stores/postgres.ts'
-import { type Client, login } from '../support/system/client.ts'
+import { login } from '../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../support/system/home.ts'
 import { fillDataFolder } from '../support/system/prepared-folder.ts'
+import { readEverything } from '../support/system/read-everything.ts'
 import { runCommand } from '../support/system/run-command.ts'
 import { dataFolder, removeData, startSystem } from '../support/system/running-system.ts'
 import { until } from '../support/system/until.ts'
@@ -66,27 +67,16 @@ const openOwnedDatabase = async () => {
   }
 }
 
-/** Read everything that must be equal after the move. */
-const readAll = async (client: Client, home: string, operatorKey: string) => {
-  const texts: string[] = []
-  const read = async (method: string, path: string, body?: object, headers = {}) => {
-    const { status, text } = await client.send(method, path, body, headers)
-    texts.push(`${path} ${status} ${text}`)
-  }
-  await read('GET', `/locations/${home}`)
-  await read('GET', `/tariffs?location_id=${home}`)
-  await read('GET', '/webhooks')
-  await read('POST', `/statements/${home}`, days)
-  await read('GET', `/events?limit=100&object_id=${home}`)
-  await read('GET', `/meters/corrections?location_id=${home}`)
-  await read('GET', `/meters/records?location_id=${home}&limit=100`)
-  const interval = await client.ask('POST', `/costs/interval/${home}`, january)
-  const { id: _id, time_created: _created, ...costs } = interval as Record<string, unknown>
-  texts.push(JSON.stringify(costs))
-  const letters = await client.send('GET', '/operator/dead-letters', undefined, { 'X-Operator-Key': operatorKey })
-  const { data } = letters.json as { data: { id: string }[] }
-  texts.push(JSON.stringify(data.map(({ id: _place, ...letter }) => letter)))
-  return texts
+/** Lock a table: other sessions can read it only. */
+const lockTable = async (url: string, table: string) => {
+  const client = new pg.Client({ connectionString: url })
+  let isOpen = true
+  client.on('end', () => {
+    isOpen = false
+  })
+  await client.connect()
+  await client.query(`begin; lock table ${table} in share mode`)
+  return { isHeld: () => isOpen, [Symbol.asyncDispose]: () => client.end() }
 }
 
 describe.skipIf(skippedWithout('registry') !== null)('wattledger move', { timeout: limitMs }, () => {
@@ -163,7 +153,7 @@ describe.skipIf(skippedWithout('registry') !== null)('wattledger move', { timeou
     const letters = async () =>
       (await client.ask('GET', '/operator/dead-letters', undefined, key)) as { data: unknown[] }
     await until(letters, ({ data }) => data.length === 1)
-    before = await readAll(client, home, system.sandbox.operator_key)
+    before = await readEverything(client, home, system.sandbox.operator_key)
     expect(before.filter(text => / [45]\d\d /.test(text))).toEqual([])
     expect(before.join()).toContain('"status":"FINAL"')
   })
@@ -181,19 +171,47 @@ describe.skipIf(skippedWithout('registry') !== null)('wattledger move', { timeou
     expect(await refusal(folder, {})).toContain('is in use by another process')
   })
 
-  it('copies everything once, although it is killed in ClickHouse and in PostgreSQL', async () => {
-    for (const text of ['ClickHouse: meter_cost', 'PostgreSQL: accounts']) {
-      const { child, output, ended } = startMove(folder, variables)
-      await until(output, seen => seen.includes(text) || child.exitCode !== null)
-      expect(output()).toContain(text)
-      child.kill('SIGKILL')
-      expect((await ended).code).toBe(null)
+  const killMoveAfter = async (text: string): Promise<void> => {
+    const { child, output, ended } = startMove(folder, variables)
+    await until(output, seen => seen.includes(text) || child.exitCode !== null)
+    expect(output()).toContain(text)
+    child.kill('SIGKILL')
+    expect((await ended).code).toBe(null)
+  }
+
+  it('copies everything once, although it is killed in ClickHouse, before and in PostgreSQL', async () => {
+    await killMoveAfter('ClickHouse: meter_cost')
+    expect(existsSync(join(folder, 'moved.json'))).toBe(false)
+    {
+      // The copy of PostgreSQL waits for this lock, so that the kill comes after the dead letters and before the copy.
+      await using lock = await lockTable(variables['WATTLEDGER_POSTGRES_URL'] ?? '', 'accounts')
+      await killMoveAfter('Kafka: 1 dead letters')
+      expect(lock.isHeld()).toBe(true)
     }
+    await killMoveAfter('PostgreSQL: accounts')
+    expect(existsSync(join(folder, 'moved.json'))).toBe(true)
     const moved = await startMove(folder, variables).ended
     expect([moved.code, moved.text]).toEqual([0, expect.stringContaining('All copies were compared.')])
     const again = await startMove(folder, variables).ended
     expect([again.code, again.text]).toEqual([0, expect.stringContaining('already')])
     expect(JSON.parse(await rows())).toEqual([hours.length, hours.length])
+  })
+
+  it('refuses a start and commands on the moved folder, until its mark is removed', async () => {
+    const mark = join(folder, 'moved.json')
+    const refused = /copied .* to a cluster at 20.* delete .*moved\.json/
+    await expect(startSystem(folder, networks)).rejects.toThrow(refused)
+    const command = await runCommand(['account', 'list'], { WATTLEDGER_DATA_DIR: folder })
+    expect([command.code, command.err]).toEqual([1, expect.stringMatching(refused)])
+    // The settings of the cluster use the folder for its files only.
+    const cluster = await runCommand(['account', 'list'], { ...variables, WATTLEDGER_DATA_DIR: folder })
+    expect([cluster.code, cluster.out]).toEqual([0, expect.stringContaining(sandbox.account_id)])
+    const copied = stack.adopt(dataFolder(), removeData)
+    execFileSync('cp', ['-a', folder, copied])
+    rmSync(join(copied, 'moved.json'))
+    await using system = await startSystem(copied, networks)
+    expect(await readEverything(await login(system.sandbox), home, system.sandbox.operator_key)).toEqual(before)
+    expect(existsSync(mark)).toBe(true)
   })
 
   it('gives a cluster that answers as the folder did, and that corrects and delivers', async () => {
@@ -202,7 +220,7 @@ describe.skipIf(skippedWithout('registry') !== null)('wattledger move', { timeou
     const started = await startRoles(clusterFolder, { ...variables, ...networks }, roles)
     stack.defer(async () => void (await started.end('SIGKILL')))
     const client = await login({ ...sandbox, base_url: started.url })
-    expect(await readAll(client, home, sandbox.operator_key)).toEqual(before)
+    expect(await readEverything(client, home, sandbox.operator_key)).toEqual(before)
     const delivered = receiver.received.length
     // The offsets of the new topic begin at 0: only the raised generation lets this correction win.
     await client.submit([bought(home, 7, '2026-01-15T05:00:00Z', '2026-01-15T05:30:00Z')])

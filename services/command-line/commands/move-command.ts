@@ -11,6 +11,7 @@ import { kafkaAddress } from '../../platform/log/kafka/kafka-settings.ts'
 import { lockFolder } from '../../platform/log/lmdb/folder-lock.ts'
 import { type Log, recordTopic } from '../../platform/log/log.ts'
 import { copyDeadLetters, countUnread, findUsedTopic } from '../../platform/log/move-log.ts'
+import { markAsMoved } from '../../platform/moved-folder.ts'
 import { confirmSecret } from '../../platform/postgres/connect/secret-fingerprints.ts'
 import { compareDatabases, copyDatabase, type TableRows } from '../../platform/postgres/copy-database.ts'
 import { openDatabase, type PostgresAddress } from '../../platform/postgres/database.ts'
@@ -114,8 +115,12 @@ const refuseUsedTopics = async (log: Log, prefix: string): Promise<void> => {
   throw new CommandError(`The topic ${prefix}${used} of the cluster is not empty. ${advice}`)
 }
 
-/** Copy everything. PostgreSQL is last: without it, no process of the cluster finds an account. */
+/**
+ * Copy everything. PostgreSQL is last: without it, no process of the cluster finds an account. The folder is marked before
+ * that copy, so that no crash leaves both the folder and the cluster usable.
+ */
 const copyAll = async (
+  folder: string,
   source: Stores,
   target: Stores,
   { schemaRegistry: registry }: Cluster,
@@ -133,6 +138,7 @@ const copyAll = async (
   }
   const letters = await copyDeadLetters(source.log, target.log, schemaIds)
   onProgress(`Kafka: ${letters} dead letters`)
+  markAsMoved(folder, at)
   const tables = await copyDatabase(source.postgres, target.postgres, {
     newTopic: { topic: recordTopic, partitions: target.log.partitions(recordTopic), at },
     onTable: ({ table: name, rows: count }) => {
@@ -142,8 +148,7 @@ const copyAll = async (
   return movedOutcome(rows, letters, tables)
 }
 
-const nextSteps =
-  'Start the roles of the cluster. Do not start a service on the folder again: both would deliver events.'
+const nextSteps = 'Start the roles of the cluster. No service starts on the folder any more.'
 
 const movedOutcome = (clickHouseRows: number, letters: number, tables: readonly TableRows[]): CommandOutcome => {
   const postgresRows = tables.reduce((sum, { rows }) => sum + rows, 0)
@@ -182,6 +187,7 @@ export const moveCommand: Command = {
     await refuseOtherSecrets(source.postgres, cluster, input.at)
     const state = await compareDatabases(source.postgres, target.postgres)
     if (state === 'equal') {
+      markAsMoved(folder, input.at)
       const text = `The cluster has the data of ${folder} already.`
       return success(`${text}\n${nextSteps}`, { moved: false })
     }
@@ -192,6 +198,6 @@ export const moveCommand: Command = {
     }
     await refuseUnread(source.log, folder)
     await refuseUsedTopics(target.log, cluster.kafka.prefix)
-    return await copyAll(source, target, cluster, input)
+    return await copyAll(folder, source, target, cluster, input)
   },
 }
