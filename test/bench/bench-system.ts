@@ -20,7 +20,7 @@ export type BenchSystem = AsyncDisposable & {
   /** Return the CPU seconds by process. ClickHouse is included; brokers and load are not. */
   readonly cpuSeconds: () => Promise<Readonly<Record<string, number>>>
   /** Write to the table while no worker writes. */
-  readonly fill: (work: (db: ClickHouse) => Promise<void>) => Promise<void>
+  readonly fill: <T>(work: (db: ClickHouse) => Promise<T>) => Promise<T>
 }
 
 export type OpenBench = (environment?: Readonly<Record<string, string>>) => Promise<BenchSystem>
@@ -43,9 +43,10 @@ export const openEmbedded: OpenBench = async (environment = {}) => {
     fill: async work => {
       await system.stop()
       const db = openChdb({ folder: join(folder, 'clickhouse') })
-      await work(db)
+      const done = await work(db)
       await db.close()
       system = await startSystem(folder, environment)
+      return done
     },
     [Symbol.asyncDispose]: async () => {
       await system.stop()

@@ -4,25 +4,40 @@ import type { OpenBench } from './bench-system.ts'
 import { removeAfterRun } from './data-folders.ts'
 import { planOf } from './end-to-end.ts'
 import { forkLoad } from './fork-load.ts'
+import { singleLimit } from './limit/limit.ts'
+import type { LoadResult } from './load.ts'
 import { readSamples, sumOf } from './samples.ts'
+import { medianOf } from './statistics.ts'
 
-export type SingleFigures = {
-  readonly requestsPerSecond: number
-  readonly p50Ms: number
-  readonly p99Ms: number
-  readonly failed: number
-}
+/** Requests per second and times to the answer of submissions of one record: of the product and of its limit. */
+export type SingleFigures = { readonly product: SingleRate; readonly limit: SingleRate | null }
 
-/** Measure submissions of one record. The gateway acknowledges a record after it is durable. Promise P6. */
-export const singleRecords = async (open: OpenBench, seconds: number, connections = 64): Promise<SingleFigures> => {
-  await using system = await open()
-  const load = await forkLoad(await planOf(system, { seconds, rate: null, locations: 200, connections }, 1))
-  return {
-    requestsPerSecond: load.requests / load.seconds,
-    p50Ms: load.latencyMs.p50,
-    p99Ms: load.latencyMs.p99,
-    failed: load.failed,
+type SingleRate = { readonly requestsPerSecond: number; readonly p50Ms: number; readonly p99Ms: number }
+
+const rounds = 3
+const locations = 200
+
+const rateOf = (loads: readonly LoadResult[]): SingleRate => ({
+  requestsPerSecond: medianOf(loads.map(({ requests, seconds }) => requests / seconds)),
+  p50Ms: medianOf(loads.map(({ latencyMs }) => latencyMs.p50)),
+  p99Ms: medianOf(loads.map(({ latencyMs }) => latencyMs.p99)),
+})
+
+/**
+ * Measure submissions of one record. The gateway acknowledges a record after it is durable. The product and its limit
+ * alternate. `hasLimit`: false for a system without a log in LMDB. Promise P6.
+ */
+export const singleRecords = async (open: OpenBench, seconds: number, hasLimit: boolean): Promise<SingleFigures> => {
+  const load = { seconds: seconds / rounds, rate: null, locations, connections: 64 }
+  const limits: LoadResult[] = []
+  const loads: LoadResult[] = []
+  for (let round = 0; round < rounds; round += 1) {
+    if (hasLimit) limits.push(await singleLimit(load))
+    await using system = await open()
+    loads.push(await forkLoad(await planOf(system, load, 1)))
   }
+  if (loads.some(({ failed }) => failed > 0)) throw new Error('Submissions of one record failed.')
+  return { product: rateOf(loads), limit: limits.length === 0 ? null : rateOf(limits) }
 }
 
 export type StartFigures = { readonly firstSeconds: number; readonly laterSeconds: number; readonly rssMb: number }

@@ -4,7 +4,8 @@
  * array, multiplies each energy by a price and stores ten columns. There are no validation, tariffs and receipts.
  *
  * The argument is a JSON object `LimitArguments`. `half` is `all` for the whole pipeline in this process, with LMDB and
- * embedded ClickHouse. It is `gateway` or `worker` for one half, with Kafka and ClickHouse over HTTP.
+ * embedded ClickHouse. It is `log` for submissions that stay in LMDB: the limit of P6. It is `gateway` or `worker` for one
+ * half, with Kafka and ClickHouse over HTTP.
  * The process sends `{ port }` when it is ready. It answers each message with `{ stored }`, the number of stored rows.
  */
 import { join } from 'node:path'
@@ -16,6 +17,7 @@ import { encodeChunk, rowsOf, type SentRecord } from './limit-records.ts'
 
 export type LimitArguments =
   | { readonly half: 'all'; readonly folder: string }
+  | { readonly half: 'log'; readonly folder: string }
   | {
       readonly half: 'gateway' | 'worker'
       readonly brokers: readonly string[]
@@ -60,6 +62,7 @@ const start = async (given: LimitArguments): Promise<number> => {
     void storeAll(log, await openChdbLimit(join(given.folder, 'rows')))
     return takeSubmissions(log.append)
   }
+  if (given.half === 'log') return takeSubmissions(openLmdbLimit(join(given.folder, 'log')).append)
   if (given.half === 'gateway') return takeSubmissions(openKafkaWriter(given.brokers, given.topic))
   void storeAll(await openKafkaReader(given.brokers, given.topic), await openHttpLimit(given.engineUrl))
   return 0

@@ -11,6 +11,7 @@ import type { SharedStores } from '../distributed/shared-stores.ts'
 import type { FleetLoad } from '../end-to-end.ts'
 import { bodiesOf, numberedFleet } from '../fleet.ts'
 import { forkLoad } from '../fork-load.ts'
+import type { LoadResult } from '../load.ts'
 import type { LimitArguments } from './limit-process.ts'
 
 /** A running limit. */
@@ -32,20 +33,27 @@ const storedOf = async (child: ChildProcess): Promise<number> => {
   return (await nextMessage<{ readonly stored: number }>(child)).stored
 }
 
-/** Open the embedded limit, in one process. */
-export const openEmbeddedLimit: OpenLimit = async () => {
-  const folder = dataFolder()
-  mkdirSync(folder, { recursive: true })
-  const { child, port } = await startProcess({ half: 'all', folder })
-  return {
-    port,
-    stored: () => storedOf(child),
-    [Symbol.asyncDispose]: async () => {
-      await endProcess(child)
-      removeAfterRun(folder)
-    },
+const openInFolder =
+  (half: 'all' | 'log'): OpenLimit =>
+  async () => {
+    const folder = dataFolder()
+    mkdirSync(folder, { recursive: true })
+    const { child, port } = await startProcess({ half, folder })
+    return {
+      port,
+      stored: () => storedOf(child),
+      [Symbol.asyncDispose]: async () => {
+        await endProcess(child)
+        removeAfterRun(folder)
+      },
+    }
   }
-}
+
+/** Open the embedded limit, in one process. */
+export const openEmbeddedLimit: OpenLimit = openInFolder('all')
+
+/** Open a process that only adds submissions to a log in LMDB. */
+const openLogLimit: OpenLimit = openInFolder('log')
 
 const createTopic = async (brokers: readonly string[], topic: string, replicas: number): Promise<void> => {
   const admin = new Admin({ clientId: 'limit', bootstrapBrokers: [...brokers] })
@@ -74,19 +82,29 @@ export const openDistributedLimitOn =
     }
   }
 
-/** Measure the records per second that the limit stores under the load of the product. */
-export const limitRate = async (
-  open: OpenLimit,
+const loadLimit = (
+  { port }: Limit,
   { seconds, rate, locations, connections }: FleetLoad,
-): Promise<number> => {
+  recordsPerBody: number,
+): Promise<LoadResult> =>
+  forkLoad({
+    ...{ host: '127.0.0.1', port, path: '/meters/interval', token: 'none' },
+    ...{ bodies: bodiesOf(numberedFleet(locations), recordsPerBody), recordsPerBody, connections, seconds, rate },
+    ...{ firstSlot: Date.parse('2025-01-01T00:00:00Z'), slotMs: 900_000 },
+  })
+
+/** Send submissions of one record to a log in LMDB. */
+export const singleLimit = async (load: FleetLoad): Promise<LoadResult> => {
+  await using limit = await openLogLimit()
+  return await loadLimit(limit, load, 1)
+}
+
+/** Measure the records per second that the limit stores under the load of the product. */
+export const limitRate = async (open: OpenLimit, given: FleetLoad): Promise<number> => {
   await using limit = await open()
 
   const startedAt = performance.now()
-  const load = await forkLoad({
-    ...{ host: '127.0.0.1', port: limit.port, path: '/meters/interval', token: 'none' },
-    ...{ bodies: bodiesOf(numberedFleet(locations), 500), recordsPerBody: 500, connections, seconds, rate },
-    ...{ firstSlot: Date.parse('2025-01-01T00:00:00Z'), slotMs: 900_000 },
-  })
+  const load = await loadLimit(limit, given, 500)
   let stored = 0
   for (const end = performance.now() + drainMs; stored < load.records && performance.now() < end; await sleep(50))
     stored = await limit.stored()
