@@ -194,6 +194,8 @@ const growthLines = async (profile: Profile): Promise<readonly FigureLine[]> => 
   const lines = [
     ratioLine('P12', 'time, 10 × the locations', largeMicros, smallMicros, 'µs/record', '≤ 1.2 ×'),
     ratioLine('P12', 'CPU, 10 × the locations', cpuOf(large), cpuOf(small), 'µs/record', '≤ 1.2 ×'),
+    ratioLine('P12', 'memory, 10 × the locations', large.rssMb, small.rssMb, 'MB', ''),
+    lineOf('P12', 'memory of a location', ((large.rssMb - small.rssMb) * 1000) / (locations * 4.5), 'kB', ''),
   ]
   if (name === 'distributed') return lines
   const few = await readFigures(open, 1, null)

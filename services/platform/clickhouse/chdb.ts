@@ -205,6 +205,7 @@ const clickHouseOf = (
       await files.write(select, file, signal)
     },
     files,
+    hasReplicas: false,
     catchUp: async () => assertOpen(),
     close: async () => {
       if (closed) return

@@ -77,6 +77,7 @@ export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse =
     command,
     rows,
     lines,
+    hasReplicas: options.isReplicated,
     catchUp: async () => {
       if (!options.isReplicated) return
       for (const [table] of await rows(replicatedTables)) await command(`SYSTEM SYNC REPLICA ${table} LIGHTWEIGHT`)

@@ -34,6 +34,8 @@ export type ClickHouse = {
   readonly writeFile: (select: string, file: EngineFile, signal: AbortSignal) => Promise<void>
   /** Writes and reads files of this process without tables. */
   readonly files: FileEngine
+  /** True if two reads can see the rows of different replicas. One of the replicas can be late. */
+  readonly hasReplicas: boolean
   /**
    * Wait until reads see all rows that any process inserted before the call. Returns at once on an engine without
    * replicas.

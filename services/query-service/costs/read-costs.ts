@@ -115,7 +115,9 @@ export const readCosts = async (
   const sums: string[] = []
   const blocks: Buffer[] = []
   for (const filter of filters) {
-    const isCached = cache !== undefined && filter.locationIds === null && edges.length <= maxCachedEdges
+    const isWhole = filter.locationIds === null && edges.length <= maxCachedEdges
+    // The parts of one replica do not tell which rows another replica adds up.
+    const isCached = cache !== undefined && isWhole && !db.hasReplicas
     let read = isCached ? await readWithCache(db, tenant, filter, edges, cache) : null
     for (let reads = 0; read === null && reads < maxReads; reads += 1) {
       const sumsRead = await readBucketSums(db, tenant, filter, edges)

@@ -120,6 +120,16 @@ describe('cached sums of an account', () => {
     expect(await sumsOf(db, cache)).toEqual(await sumsOf(db))
   })
 
+  it('are not used with replicas, whose parts can differ from those of the sums', async () => {
+    const cache = bucketSumCache()
+    const { engine, reads } = recorded()
+    const replicated = { ...engine, hasReplicas: true }
+    await insert([hour(0, 1, 10n, 1n)])
+    await sumsOf(replicated, cache)
+    await sumsOf(replicated, cache)
+    expect([reads.map(bucketsIn), cache.size]).toEqual([[days, days], 0])
+  })
+
   it('are limited in number', async () => {
     const cache = bucketSumCache()
     for (let index = 0; index < 6_000; index += 1) cache.set(`old ${index}`, { parts: '', lines: '' })
