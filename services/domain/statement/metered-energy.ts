@@ -36,10 +36,10 @@ type CachedSums = {
 export type MeteredSession = Interval & { readonly idleFrom: number | null }
 
 /**
- * Records of a location, prepared for charges. Sums are cached by the identity of their edges, grids by their range,
- * sessions by their devices and the local day of their end, `missing` time by the terms of the search, `measurements` by
- * what they measure. Equal charges and the candidates of a simulation share the cached values. `work` counts the
- * records and intervals that were visited.
+ * Records of a location, prepared for charges. Sums are cached by the identity of their edges, grids by their range.
+ * Sessions are cached by their devices and their last local day, `missing` time by the terms of the search, and
+ * `measurements` by their terms and days. Equal charges and the candidates of a simulation share the cached values.
+ * `work` counts the records and intervals that were visited.
  */
 export type MeteredEnergy = {
   readonly timeZone: TimeZone

@@ -29,12 +29,12 @@ export const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer
  * session discards it before the next statement.
  */
 export const createEngineSession = (session: Session): EngineSession => {
-  let mayHoldOutput = false
+  let hasOldOutput = false
   const discardOutput = async (): Promise<void> => {
-    for (let probes = 0; mayHoldOutput; probes += 1) {
+    for (let probes = 0; hasOldOutput; probes += 1) {
       if (probes === maxProbes) throw new Error('The engine returned rows of a failed statement.')
       const answer = bufferOf((await session.queryAsync(probe, { format: 'CSV' })).bytes())
-      mayHoldOutput = answer.toString('latin1', 0, probeAnswer.length + 1) !== probeAnswer
+      hasOldOutput = answer.toString('latin1', 0, probeAnswer.length + 1) !== probeAnswer
     }
   }
   return {
@@ -43,7 +43,7 @@ export const createEngineSession = (session: Session): EngineSession => {
       try {
         return await session.queryAsync(sql, format === undefined ? {} : { format })
       } catch (error) {
-        mayHoldOutput = true
+        hasOldOutput = true
         throw error
       }
     },
@@ -52,7 +52,7 @@ export const createEngineSession = (session: Session): EngineSession => {
       try {
         for await (const chunk of session.queryStream(sql, { format: 'Native' })) yield bufferOf(chunk.raw())
       } catch (error) {
-        mayHoldOutput = true
+        hasOldOutput = true
         throw error
       }
     },

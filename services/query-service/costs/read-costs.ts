@@ -116,7 +116,7 @@ export const readCosts = async (
   const blocks: Buffer[] = []
   for (const filter of filters) {
     const isWhole = filter.locationIds === null && edges.length <= maxCachedEdges
-    // The parts of one replica do not tell which rows another replica adds up.
+    // The parts of a replica are no evidence of the rows of another replica.
     const isCached = cache !== undefined && isWhole && !db.hasReplicas
     let read = isCached ? await readWithCache(db, tenant, filter, edges, cache) : null
     for (let reads = 0; read === null && reads < maxReads; reads += 1) {

@@ -24,8 +24,8 @@ import { medianOf } from '../statistics.ts'
 import { type BillRows, insertBillRows, sixCharges } from './bill-rows.ts'
 
 /**
- * CPU time in ms of a simulation over a year of quarter hours, its longest time without a pause, and the CPU time of a
- * bare loop that multiplies the same energies and prices. Promise P15.
+ * CPU times in ms of a simulation over a year of quarter hours. `longestMs`: its longest time without a pause.
+ * `bareMs`: a bare loop that multiplies the same energies and prices. Promise P15.
  */
 export type SimulationFigures = { readonly ms: number; readonly longestMs: number; readonly bareMs: number }
 

@@ -20,7 +20,7 @@ const finalCount = async (request: ConsoleRequest, charge: DatedCharge): Promise
   const { found, isAll } = finals
   if (found.length === 0) return html`<p>No final statement has days of the charge.</p>`
   const count = `${isAll ? '' : 'At least '}${counted(String(found.length), 'final statement')}`
-  return html`<p><a href="${finalStatementsPath(location)}">${count}</a> of the location ${found.length === 1 ? 'has' : 'have'} days of the charge. ${found.length === 1 ? 'It stays as it is' : 'They stay as they are'}. The next statement adjusts the difference.</p>`
+  return html`<p><a href="${finalStatementsPath(location)}">${count}</a> of the location ${found.length === 1 ? 'has' : 'have'} days of the charge. ${found.length === 1 ? 'It stays unchanged' : 'They stay unchanged'}. The next statement adjusts the difference.</p>`
 }
 
 /** Say what the deletion of a charge changes. */

@@ -111,7 +111,7 @@ const gapNotice = ({ gaps, gaps_more: more = 0, location_timezone: zone }: State
             html`<li>${instant(start_time, zone, 'minute')} to ${instant(end_time, zone, 'minute')}: ${gapReasons[reason]}</li>`,
         )}</ul></details></div>`
 
-/** Show a statement: its lines, the causes of its peaks, the month before, and another plan beside it. */
+/** Show a statement: its lines, the causes of its peaks, the month before, and the bill of another plan. */
 const statementView = async (request: ConsoleRequest, statement: StatementWire): Promise<PageView> => {
   const asked = askedBy(statement)
   const hasPrices = request.query.has('prices')
