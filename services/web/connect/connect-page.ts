@@ -145,7 +145,8 @@ const sessionPage = (filesPath: string, language: Language): Html => {
   })}<script type="module" src="${filesPath}/start.js"></script>
 `
   const body = html`<header class="bar"><button id="back" class="quiet" type="button" hidden>${texts['button.back']}</button>
-<span class="test">${texts['page.test_mode']}</span><button id="close" class="quiet" type="button" hidden>${texts['button.close']}</button></header>
+<span class="test">${texts['page.test_mode']}</span><button id="close" class="quiet" type="button" hidden>${texts['button.close']}</button>
+<p id="brand" hidden></p></header>
 <p id="notice" role="status"></p>
 <main><p>${texts['page.loading']}</p><noscript><p>${texts['page.needs_script']}</p></noscript></main>
 <footer id="account" hidden></footer>

@@ -10,6 +10,7 @@ const pages = { ...addressPages, ...tariffPages, ...summaryPages }
 const main = document.querySelector('main')
 const back = document.querySelector('#back')
 const close = document.querySelector('#close')
+const brand = document.querySelector('#brand')
 const footer = document.querySelector('#account')
 const notice = document.querySelector('#notice')
 
@@ -69,6 +70,17 @@ const showBrandColor = ({ light, dark }) => {
   dataset.brand = ''
 }
 
+/** Show the name and the logo of the account above each page. */
+const showBrand = (name, logo) => {
+  const picture = element('img', { alt: '', hidden: true })
+  picture.addEventListener('load', () => {
+    picture.hidden = false
+  })
+  if (logo) picture.src = logo
+  brand.replaceChildren(picture, element('span', {}, name))
+  brand.hidden = false
+}
+
 /** Show the brand, privacy notice and terms of the account. Links open in a new tab, so that the form is preserved. */
 const showAccount = ({ display_name: name, privacy_url: privacy, terms_url: terms, logo_url: logo, brand_color }) => {
   if (brand_color) showBrandColor(brand_color)
@@ -76,18 +88,11 @@ const showAccount = ({ display_name: name, privacy_url: privacy, terms_url: term
     [text('page.privacy'), privacy],
     [text('page.terms'), terms],
   ].filter(([, href]) => href)
-  if (!logo && links.length === 0) return
-  const picture = element('img', { alt: '', hidden: true })
-  picture.addEventListener('load', () => {
-    picture.hidden = false
-  })
-  if (logo) picture.src = logo
+  if (logo || links.length > 0) showBrand(name, logo)
   footer.replaceChildren(
-    ...(logo ? [picture] : []),
-    element('span', {}, name),
     ...links.map(([text, href]) => element('a', { href, target: '_blank', rel: 'noopener noreferrer' }, text)),
   )
-  footer.hidden = false
+  footer.hidden = links.length === 0
 }
 
 const showPage = answer => {

@@ -221,7 +221,7 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
   it('shows the brand, privacy notice and terms of the account on every page after they are set', async () => {
     const without = await open('current')
     await waitForTitle(without.tab, 'Where is your electricity used?')
-    expect(await without.tab.locator('#account').isVisible()).toBe(false)
+    for (const part of ['#account', '#brand']) expect(await without.tab.locator(part).isVisible()).toBe(false)
     const pictures = await startPictures()
     try {
       const pages = ['--privacy-url', 'https://volt.example/privacy', '--terms-url', 'https://volt.example/terms']
@@ -242,7 +242,15 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
         (await fetch(`${system.sandbox.base_url}/connect${query}`)).headers.get('content-security-policy')
       expect(await policyOf(`?fp_cot=${token}`)).toContain(pictures.address)
       expect(await policyOf('')).not.toContain(pictures.address)
-      await tab.locator('#account img[src$="/logo.svg"]').waitFor({ state: 'visible' })
+      await tab.locator('#brand img[src$="/logo.svg"]').waitFor({ state: 'visible' })
+      // Logo and name are beside each other, above the title.
+      const edges = async (selector: string) => {
+        const { y, height } = (await tab.locator(selector).boundingBox()) ?? expect.fail(`${selector} is not visible`)
+        return { middle: y + height / 2, top: y, bottom: y + height }
+      }
+      const [logo, name, title] = [await edges('#brand img'), await edges('#brand span'), await edges('h1')]
+      expect(Math.abs(logo.middle - name.middle)).toBeLessThan(2)
+      expect(logo.bottom).toBeLessThan(title.top)
       const buttonColor = () => tab.evaluate("getComputedStyle(document.querySelector('button.main')).backgroundColor")
       expect(await buttonColor()).toBe('rgb(122, 31, 162)')
       await tab.emulateMedia({ colorScheme: 'dark' })
