@@ -139,6 +139,28 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     },
   )
 
+  it('names numbers and times of a compact row on a phone, and cuts off no column on a desktop', {
+    timeout: 60_000,
+  }, async () => {
+    const { context, tab } = await open({ width: 390, colorScheme: 'light' })
+    await client.ask('POST', '/customers', { reference_id: 'Phone customer' })
+    await tab.goto(address('/console/customers'))
+    const nameOf = (column: string) =>
+      tab.evaluate(`getComputedStyle(document.querySelector('td[data-name="${column}"]'), '::before').content`)
+    expect([await nameOf('Customer'), await nameOf('Locations'), await nameOf('Created')]).toEqual([
+      'none',
+      '"Locations"',
+      '"Created"',
+    ])
+    await tab.setViewportSize({ width: 1280, height: 900 })
+    await tab.goto(address('/console/audit-log'))
+    const hidden = await tab.evaluate(
+      `Math.max(...[...document.querySelectorAll('.scroll')].map(one => one.scrollWidth - one.clientWidth))`,
+    )
+    expect(hidden).toBe(0)
+    await context.close()
+  })
+
   it('draws prices and costs from their tables', { timeout: 60_000 }, async () => {
     const { context, tab } = await open({ width: 1280, colorScheme: 'light' })
     await tab.goto(address(`/console/locations/${home}`))
@@ -154,7 +176,9 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
       end_time: new Date().toISOString(),
     })) as { readonly data: readonly { readonly tariff: { readonly cost: { readonly value: number } } }[] }
     const yesterday = String(data.at(-2)?.tariff.cost.value)
-    expect(await tab.locator('#costs tbody tr').nth(-2).locator('td').first().textContent()).toBe(yesterday)
+    const cost = tab.locator('#costs tbody tr').nth(-2).locator('data')
+    expect(await cost.getAttribute('value')).toBe(yesterday)
+    expect(await cost.textContent()).toMatch(/^\d+\.\d\d\sEUR$/)
     await context.close()
   })
 

@@ -70,7 +70,9 @@ describe('the page of a statement', () => {
     const other = await makeHome(client, { import: 0.1 })
     const { text } = await visitor.get(`/console/statements?final_of=${other}`)
     expect([text.includes(page), text.includes('No final statement of this location.')]).toEqual([false, true])
-    expect((await visitor.get(page)).text).toMatch(/Changes[\s\S]*statement\.finalise/)
+    const final = await visitor.get(page)
+    expect(final.text).toMatch(/finalised with gaps[\s\S]*Changes[\s\S]*statement\.finalise/)
+    expect(final.text).not.toContain('The amounts can still change.')
     const voided = `${page}/void`
     expect((await visitor.get(`${page}?done=finalised`)).text).toContain(`href="${voided}"`)
     const wrong = await visitor.send(voided, voided, { confirm: '2026-03-02' })

@@ -102,8 +102,27 @@ const labelsOf = (zone: string, unit: Unit): ((element: CostElement) => string) 
   return ({ start_time }) => format.format(Date.parse(start_time))
 }
 
-const hasForecast = ({ tariff, records }: CostElement): boolean =>
-  numberText(records) !== '0' && tariff.cost.value !== null && Number(numberText(tariff.cost.confidence)) < 1
+const wattHours = (value: JsonNumber | undefined): number => Number(exactText(value ?? 0))
+
+/** Return whether no record of an element has a price. */
+const hasNoPrice = ({ records, unpriced_records: unpriced }: CostElement): boolean =>
+  unpriced !== undefined && exactText(unpriced) === exactText(records)
+
+/** The confidence has four decimals. */
+const confidenceTolerance = 0.0001
+
+/**
+ * Return whether prices of an element are a forecast. Its confidence also counts energy without a price, with
+ * confidence 0.
+ */
+const hasForecast = (element: CostElement): boolean => {
+  const { tariff, records, energy: priced, unpriced_energy: unpriced } = element
+  if (numberText(records) === '0' || tariff.cost.value === null || hasNoPrice(element)) return false
+  const confidence = Number(numberText(tariff.cost.confidence))
+  if (unpriced === undefined) return confidence < 1
+  const pricedShare = wattHours(priced.value) / (wattHours(priced.value) + wattHours(unpriced.value))
+  return confidence < pricedShare - confidenceTolerance
+}
 
 const chartOf = (request: ConsoleRequest, cost: CostWire, unit: Unit, range: DayRange): Html => {
   const labelOf = labelsOf(cost.location_timezone, unit)
@@ -150,7 +169,9 @@ const columnsOf = (request: ConsoleRequest, cost: CostWire, unit: Unit): readonl
       isNumber: true,
       text: costText,
       show: one =>
-        html`${money(costText(one), currency)}${hasForecast(one) ? html` <span class="tag warn">forecast</span>` : null}`,
+        hasNoPrice(one)
+          ? html`<span class="none">no price</span>`
+          : html`${money(costText(one), currency)}${hasForecast(one) ? html` <span class="tag warn">forecast</span>` : null}`,
     },
     {
       key: 'records',

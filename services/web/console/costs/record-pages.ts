@@ -79,6 +79,7 @@ export const recordColumns = (zone: string, devices: DeviceNames): readonly Colu
   },
   {
     key: 'end_time',
+    isNamed: true,
     name: 'End',
     text: one => one.data.end_time,
     show: one => instant(one.data.end_time, zone, 'minute'),

@@ -59,7 +59,7 @@ const showEvents = async ({ api, query }: ConsoleRequest) => {
 <form class="filter" method="get" action="/console/events">
 ${field('event_type', 'Type', { value: query.get('event_type') ?? '' })}
 ${field('object_id', 'Object ID', { value: query.get('object_id') ?? '' })}
-<button type="submit">Filter</button></form>
+<button class="quiet" type="submit">Filter</button></form>
 ${isTail ? liveControls : null}
 <div id="tail" data-address="${isTail && list.ok ? tail : ''}">${showResult(list, ({ data }) =>
       table(

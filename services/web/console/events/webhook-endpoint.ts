@@ -119,7 +119,7 @@ const deliveriesSection = (
   const path = `/console/webhooks/${endpoint.id}`
   return html`<form class="filter" method="get" action="${path}">
 ${choice('status', 'Status', statusOptions, request.query.get('status') ?? '')}
-<button type="submit">Filter</button></form>
+<button class="quiet" type="submit">Filter</button></form>
 ${showResult(list, ({ data }) =>
   table(
     'Deliveries',

@@ -8,6 +8,8 @@ export type Column<Item> = {
   readonly key: string
   readonly name: string
   readonly isNumber?: boolean
+  /** In a compact row the cell has the name of its column. Numbers always have it. */
+  readonly isNamed?: boolean
   /** Exact text of the cell, for CSV and sorting. It is shown unless `show` is present. */
   readonly text: (item: Item) => string
   readonly show?: (item: Item) => Content
@@ -22,7 +24,7 @@ type TableOptions<Item> = {
   readonly empty: Content
   /** Cells of a last row with totals, one for each column. */
   readonly totals?: readonly Content[]
-  /** On phones each row is two lines, without the names of its columns. */
+  /** On phones each row has its first cell on a line, then the other cells one after the other. */
   readonly isCompact?: boolean
   /** False: the order of the items is fixed. */
   readonly isSortable?: boolean
@@ -81,8 +83,8 @@ const headCell = <Item>(
 }
 
 const rowOf = <Item>(columns: readonly Column<Item>[], item: Item): Html =>
-  html`<tr>${columns.map(({ name, isNumber, show, text }) => {
-    const className = isNumber === true ? asMarkup(' class="number"') : null
+  html`<tr>${columns.map(({ name, isNumber, isNamed, show, text }) => {
+    const className = isNumber === true ? asMarkup(' class="number"') : isNamed ? asMarkup(' class="named"') : null
     return html`<td data-name="${name}"${className}>${show === undefined ? text(item) : show(item)}</td>`
   })}</tr>`
 

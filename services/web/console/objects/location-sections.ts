@@ -6,6 +6,7 @@ import { hourMs } from '../../../domain/interval.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ApiResult } from '../api.ts'
 import type { ConsoleRequest } from '../console-request.ts'
+import { money } from '../kit/amount.ts'
 import { choice, instant, row, showResult, table } from '../page-parts.ts'
 import type { Sections } from './object-kind.ts'
 
@@ -55,7 +56,7 @@ type ChartPoint = {
   readonly from: string
   readonly to: string
   readonly value: string
-  readonly cells: readonly string[]
+  readonly cells: readonly Content[]
 }
 
 type Chart = {
@@ -150,11 +151,11 @@ const costSection = (costs: ApiResult<Costs>, { timezone, currency_code }: Locat
         from: start_time,
         to: end_time,
         value: cost,
-        cells: [cost, kilowattHours(energy.value), ...(isPriced ? [] : [unpricedCount])],
+        cells: [money(cost, currency_code), kilowattHours(energy.value), ...(isPriced ? [] : [unpricedCount])],
       }
     })
     const hasNoEnergy = isPriced && days.every(({ energy }) => Number(numberText(energy.value)) === 0)
-    const columns = [`Cost (${currency_code})`, 'kWh', ...(isPriced ? [] : ['Unpriced records'])]
+    const columns = ['Cost', 'kWh', ...(isPriced ? [] : ['Unpriced records'])]
     const label = `Cost by day in ${currency_code}`
     const chart = chartWithTable({
       id: 'costs',

@@ -43,7 +43,7 @@ ${plan.versions.length > maxVersions ? html`<p class="hint">The ${maxVersions} l
 
 const assignmentActions = (plan: PlanWire, { id }: AssignmentWire): Html => {
   const path = `/console/plans/${plan.id}/assignments/${id}`
-  return html`<a href="${path}/end">Change end</a> · <a href="${path}/delete">Remove</a>`
+  return html`<span><a href="${path}/end">Change end</a> · <a href="${path}/delete">Remove</a></span>`
 }
 
 const statusText = ({ status, error }: AssignmentWire): Content =>

@@ -38,6 +38,7 @@ export const idColumn: Column<Stored> = {
 export const createdColumn: Column<Stored> = {
   key: 'time_created',
   name: 'Created',
+  isNamed: true,
   text: one => one.time_created,
   show: one => instant(one.time_created, 'UTC', 'minute'),
 }
@@ -184,6 +185,7 @@ export const deviceKind: ObjectKind<DeviceWire> = {
     {
       key: 'last_seen',
       name: 'Last record received',
+      isNamed: true,
       text: one => one.last_seen ?? '',
       show: one =>
         one.last_seen === null ? html`<span class="none">no records</span>` : instant(one.last_seen, 'UTC', 'minute'),

@@ -107,6 +107,7 @@ export const tariffKind: ObjectKind<TariffWire> = {
     {
       key: 'contract_end_date',
       name: 'Ends',
+      isNamed: true,
       text: one => one.contract_end_date ?? '',
       show: one => (one.contract_end_date === null ? 'open' : instant(one.contract_end_date, one.timezone, 'minute')),
     },

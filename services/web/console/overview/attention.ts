@@ -57,12 +57,14 @@ its time, or if a market price is missing. Add or extend a tariff: the records a
     {
       key: 'first_start',
       name: 'First',
+      isNamed: true,
       text: one => one.first_start,
       show: one => instant(one.first_start, 'UTC', 'minute'),
     },
     {
       key: 'last_start',
       name: 'Last',
+      isNamed: true,
       text: one => one.last_start,
       show: one => instant(one.last_start, 'UTC', 'minute'),
     },
@@ -114,6 +116,7 @@ const ending: Attention<Ending> = {
     {
       key: 'contract_end_date',
       name: 'Ends',
+      isNamed: true,
       text: one => one.contract_end_date,
       show: one => instant(one.contract_end_date, 'UTC', 'minute'),
     },

@@ -131,7 +131,7 @@ const periodCell = (currency: string, { start, end }: Period, cost: PeriodCost):
   if (!cost.ok) return html`<a href="${href}">${cost.fault.message}</a>`
   const total = sumTexts(cost.value.map(({ tariff }) => exactText(tariff.cost.value ?? 0)))
   const kilowattHours = energy(sumTexts(cost.value.map(one => exactText(one.energy.value))))
-  return html`<a href="${href}">${money(total, currency)}</a><br><span class="hint">${kilowattHours}</span>`
+  return html`<span><a href="${href}">${money(total, currency)}</a><br><span class="hint">${kilowattHours}</span></span>`
 }
 
 /** Show energy and cost of the account by currency, for today, this month and the last month. */

@@ -61,7 +61,7 @@ const shownDetail = (entry: ListedAuditEntry): Html => {
 }
 
 const actorOf = (request: ConsoleRequest, { actor, actorAddress }: ListedAuditEntry): Html =>
-  html`<a href="${withParameters(request, { actor, before: null })}">${actorAddress ?? actor}</a>`
+  html`<a href="${withParameters(request, { actor, before: null })}">${actorAddress ?? html`<code>${actor}</code>`}</a>`
 
 const showAuditLog = async (
   { database }: { readonly database: Database },
@@ -82,7 +82,12 @@ const showAuditLog = async (
       { key: 'time', name: 'Time', text: ({ at }) => writeInstant(at), show: ({ at }) => instant(writeInstant(at)) },
       { key: 'actor', name: 'User or key', text: ({ actor }) => actor, show: entry => actorOf(request, entry) },
       { key: 'action', name: 'Action', text: ({ action }) => action },
-      { key: 'object', name: 'Object', text: ({ objectId }) => objectId ?? '' },
+      {
+        key: 'object',
+        name: 'Object',
+        text: ({ objectId }) => objectId ?? '',
+        show: ({ objectId }) => (objectId === null ? '' : html`<code>${objectId}</code>`),
+      },
       {
         key: 'detail',
         name: 'Details',

@@ -13,7 +13,7 @@ const path = '/console/people'
 
 /** Roles with the texts of the choice. */
 export const roleTexts: readonly (readonly [UserWire['role'], string])[] = [
-  ['read', 'Read: view everything except people and keys'],
+  ['read', 'Read: no people, no keys'],
   ['support', 'Support: change objects, except keys, people and endpoints'],
   ['owner', 'Owner: full access'],
 ]

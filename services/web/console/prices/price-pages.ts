@@ -131,6 +131,7 @@ const intervalColumns = (zone: string, currency: string): readonly Column<Interv
   },
   {
     key: 'valid_to',
+    isNamed: true,
     name: 'To',
     text: one => writeInstant(one.end),
     show: one => instant(writeInstant(one.end), zone, 'minute'),

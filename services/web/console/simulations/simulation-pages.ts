@@ -147,7 +147,7 @@ const questionForm = ({ object, start, end, plan, tariff }: Asked, plans: readon
 ${field('object', 'Location or customer', { value: object, required: true, hint: 'ID, or reference:… of a location' })}
 ${field('start', 'First day', { type: 'date', value: writeDate(start) })}
 ${field('end', 'Day after the last', { type: 'date', value: writeDate(end) })}
-${choice('plan', 'Plan', [['', plans.length === 0 ? 'No plans yet' : 'Other tariff, below'], ...plans.map(one => [one.id, one.name] as const)], plan)}</div>
+${choice('plan', 'Plan', [['', plans.length === 0 ? 'No plans yet' : 'Other tariff'], ...plans.map(one => [one.id, one.name] as const)], plan)}</div>
 <details${tariff === '' ? null : html` open=""`}><summary>Other tariff instead of a plan</summary><div class="field"><label for="tariff">Tariff</label>
 <textarea id="tariff" name="tariff" rows="5" spellcheck="false" placeholder="${tariffExample}">${tariff}</textarea>
 <p class="hint">JSON object or list, as in POST /tariffs, without location and dates. It replaces all tariffs of the location. Its charges stay.</p></div></details>

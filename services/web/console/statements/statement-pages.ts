@@ -101,10 +101,10 @@ const statementFacts = ({ totals, ...statement }: StatementWire, location: strin
 
 const gapReasons = { UNPRICED: 'no price', MISSING: 'no record', NOT_ENDED: 'not ended' } as const
 
-const gapNotice = ({ gaps, gaps_more: more = 0, location_timezone: zone }: StatementWire): Content =>
+const gapNotice = ({ gaps, gaps_more: more = 0, location_timezone: zone, status }: StatementWire): Content =>
   gaps.length === 0
     ? null
-    : html`<div class="notice warn"><p>${counted(String(gaps.length + more), 'gap')}. The amounts can still change.</p><details><summary>Gaps</summary><ul>${gaps
+    : html`<div class="notice warn"><p>${counted(String(gaps.length + more), 'gap')}. ${status === 'FINAL' ? 'The statement was finalised with gaps. If records arrive later, the next statement adjusts the amounts.' : 'The amounts can still change.'}</p><details><summary>Gaps</summary><ul>${gaps
         .slice(0, 20)
         .map(
           ({ reason, start_time, end_time }) =>

@@ -17,8 +17,14 @@ const maxNamedDevices = 8
 
 type Peak = NonNullable<NonNullable<StatementLineWire['reason']>['peaks']>[number]
 
-const quantity = (value: JsonNumber | null, unit: string | null): string =>
-  value === null ? '' : `${exactText(value)}${unit === null ? '' : ` ${unit}`}`
+/** Units with a plural. Units such as kWh, and those of an account, have none. */
+const countedUnits: ReadonlySet<string> = new Set(['day', 'month', 'year', 'minute', 'session'])
+
+const quantity = (value: JsonNumber | null, unit: string | null): string => {
+  if (value === null) return ''
+  const text = exactText(value)
+  return unit === null ? text : `${text} ${unit}${countedUnits.has(unit) && text !== '1' ? 's' : ''}`
+}
 
 const boundTexts = {
   MEASURED: 'the measured power',
