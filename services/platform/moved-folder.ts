@@ -22,7 +22,8 @@ export const markAsMoved = (folder: string, at: number): void => {
 export const refuseMovedFolder = (folder: string): void => {
   const path = join(folder, markName)
   if (!existsSync(path)) return
-  const { time_moved: time } = JSON.parse(readFileSync(path, 'utf8')) as { readonly time_moved: string }
+  // A power cut can leave the file empty. Its existence alone counts.
+  const time = /"time_moved":"([^"]+)"/.exec(readFileSync(path, 'utf8'))?.[1] ?? 'an unknown time'
   throw new Failure(
     'folder_moved',
     `"wattledger move" copied ${folder} to a cluster at ${time}. Start the roles of the cluster. If the move did not end, run it again. To use the folder instead of the cluster, stop the cluster and delete ${path}. The folder does not have later changes of the cluster.`,

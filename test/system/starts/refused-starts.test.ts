@@ -6,6 +6,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findEmbeddedServer } from '../../../services/platform/postgres/embedded/embedded-server.ts'
 import { login } from '../../support/system/client.ts'
+import { runCommand } from '../../support/system/run-command.ts'
 import {
   dataFolder,
   launchSystem,
@@ -64,6 +65,18 @@ describe('a damaged file', () => {
     writeFileSync(sandboxFile, content)
     expect(await refusalOf()).toContain(`${sandboxFile} is damaged. Restore it from a backup, or delete it`)
     writeFileSync(sandboxFile, before)
+  })
+})
+
+describe('a folder that was moved to a cluster', () => {
+  it.each(['{"time_moved":"2026-11-27T10:00:00.000Z"}', ''])('stops the start: moved.json is %j', async content => {
+    const mark = join(folder, 'moved.json')
+    writeFileSync(mark, content)
+    const time = content === '' ? 'an unknown time' : '2026-11-27T10:00:00.000Z'
+    expect(await refusalOf()).toContain(`copied ${folder} to a cluster at ${time}. Start the roles of the cluster.`)
+    const command = await runCommand(['account', 'list'], { WATTLEDGER_DATA_DIR: folder })
+    expect([command.code, command.err]).toEqual([1, expect.stringContaining(`delete ${mark}`)])
+    rmSync(mark)
   })
 })
 
