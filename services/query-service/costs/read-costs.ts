@@ -10,8 +10,8 @@ import {
   type CrossingRows,
   readBucketSums,
 } from '../../platform/clickhouse/meter-cost/meter-cost-sums.ts'
-import { storedParts } from '../../platform/clickhouse/meter-cost/stored-parts.ts'
-import { Failure } from '../../platform/failure.ts'
+import { type StoredPart, storedParts } from '../../platform/clickhouse/meter-cost/stored-parts.ts'
+import { Failure, isFailure } from '../../platform/failure.ts'
 import type { StoredCosts } from '../work-thread/cost-work.ts'
 import { areSmall } from './answer-costs.ts'
 import {
@@ -61,10 +61,20 @@ const withCrossingRows = async (
     : null
 }
 
+/** List the stored parts; null if the user of the engine may not read the list. */
+const partsIfAllowed = async (db: ClickHouse, tenant: Tenant, to: number): Promise<readonly StoredPart[] | null> => {
+  try {
+    return await storedParts(db, tenant, to)
+  } catch (error) {
+    if (isFailure(error) && !error.retriable) return null
+    throw error
+  }
+}
+
 /**
  * Read the sums of all locations of an account, and read only buckets whose rows may have changed since an earlier read.
- * Null if a row crosses an edge, or if rows of a cached bucket changed during the read: then cached and new sums may
- * belong to different states.
+ * Null if the parts are unknown, if a row crosses an edge, or if rows of a cached bucket changed during the read: then
+ * cached and new sums may belong to different states.
  */
 const readWithCache = async (
   db: ClickHouse,
@@ -73,8 +83,12 @@ const readWithCache = async (
   edges: readonly number[],
   cache: BucketSumCache,
 ): Promise<ConsistentRead | null> => {
-  const keyed = async () => keyedBuckets(tenant, filter, edges, await storedParts(db, tenant, edges.at(-1) ?? 0))
+  const keyed = async () => {
+    const parts = await partsIfAllowed(db, tenant, edges.at(-1) ?? 0)
+    return parts === null ? null : keyedBuckets(tenant, filter, edges, parts)
+  }
   const buckets = await keyed()
+  if (buckets === null) return null
   const cached = buckets.map(bucket => findBucket(cache, bucket))
   if (!cached.includes(null)) return { lines: cached.join(''), blocks: [] }
   // Buckets between two unknown ones are read again. The time before the edges is read together with the first bucket.
@@ -83,7 +97,7 @@ const readWithCache = async (
   const after = await keyed()
   if (first === 0 && last === edges.length - 1 && read.crossingRows !== null)
     return withCrossingRows(db, tenant, filter, edges, read)
-  const isUnchanged = (index: number): boolean => buckets[index]?.parts === after[index]?.parts
+  const isUnchanged = (index: number): boolean => buckets[index]?.parts === after?.[index]?.parts
   const isRead = (index: number): boolean => index > first && index <= last
   if (read.crossingRows !== null || !buckets.every((_, index) => isRead(index) || isUnchanged(index))) return null
   const texts = textsByStart(read.lines)

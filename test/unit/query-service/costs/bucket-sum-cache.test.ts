@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { ClickHouse } from '../../../../services/platform/clickhouse/clickhouse.ts'
 import { costSumsOf } from '../../../../services/platform/clickhouse/meter-cost/meter-cost-sums.ts'
 import { runInTimeSlices } from '../../../../services/platform/concurrency/time-slices.ts'
+import { Failure } from '../../../../services/platform/failure.ts'
 import { type BucketSumCache, bucketSumCache } from '../../../../services/query-service/costs/bucket-sum-cache.ts'
 import { readCosts } from '../../../../services/query-service/costs/read-costs.ts'
 import { hexId } from '../../../suites/cost-rows.ts'
@@ -128,6 +129,24 @@ describe('cached sums of an account', () => {
     await sumsOf(replicated, cache)
     await sumsOf(replicated, cache)
     expect([reads.map(bucketsIn), cache.size]).toEqual([[days, days], 0])
+  })
+
+  it('are not used if the user of the engine may not list its parts', async () => {
+    const cache = bucketSumCache()
+    await insert([hour(1, 1, 10n, 1n)])
+    const { engine, reads } = recorded()
+    const restricted: ClickHouse = {
+      ...engine,
+      rows: async (sql, of) => {
+        if (sql.includes('system.parts')) throw new Failure('clickhouse_refused', 'Not enough privileges.')
+        return db.rows(sql, of)
+      },
+    }
+    for (const cost of [10n, 12n]) {
+      await insert([hour(1, 1, cost, cost)])
+      expect((await sumsOf(restricted, cache)).sums.map(one => one.cost)).toEqual([cost])
+    }
+    expect([reads.length, cache.size]).toEqual([2, 0])
   })
 
   it('are limited in number', async () => {
