@@ -18,7 +18,7 @@ import { openClickHouseProcess } from '../support/stores/clickhouse-process.ts'
 import { makeTestFolder } from '../support/stores/postgres.ts'
 import { openPostgresTools } from '../support/stores/postgres-tools.ts'
 import { type Client, login } from '../support/system/client.ts'
-import { bought, makeHome, makeOne } from '../support/system/home.ts'
+import { bought, makeHome, makeOne, priceSchedule } from '../support/system/home.ts'
 import { readEverything } from '../support/system/read-everything.ts'
 import { dataFolder, removeData } from '../support/system/running-system.ts'
 import { until } from '../support/system/until.ts'
@@ -75,7 +75,14 @@ const withoutLetters = (texts: readonly string[]): readonly string[] => texts.sl
 const lettersOf = (texts: readonly string[]): readonly object[] =>
   (JSON.parse(texts.at(-1) ?? '') as { time_failed: string }[]).map(({ time_failed: _, ...letter }) => letter)
 
-type Cluster = { readonly url: string; readonly destroy: () => Promise<void> }
+type Server = Awaited<ReturnType<typeof openServer>>
+/** Running roles on stores. `destroy` kills the roles and removes the stores; `loseEngine` leaves PostgreSQL. */
+type Cluster = {
+  readonly url: string
+  readonly server: Server
+  readonly destroy: () => Promise<void>
+  readonly loseEngine: () => Promise<void>
+}
 
 describe.skipIf(isSkipped)('backup and restore of a cluster', { timeout: limitMs }, () => {
   const stack = new AsyncDisposableStack()
@@ -100,36 +107,46 @@ describe.skipIf(isSkipped)('backup and restore of a cluster', { timeout: limitMs
     return runCommands(commandsOf(name), variables)
   }
 
-  /** Create empty stores, and return their settings. */
-  const openStores = async (prefix: string) => {
-    const [server, engine] = [await openServer(), await openEngine(join(backup, 'clickhouse'))]
+  /** Create empty stores, and return their settings. A given server stays. */
+  const openStores = async (prefix: string, given?: Server) => {
+    const [server, engine] = [given ?? (await openServer()), await openEngine(join(backup, 'clickhouse'))]
     const variables = {
       ...{ ...shared, ...files, WATTLEDGER_KAFKA_PREFIX: prefix, POSTGRES_ADMIN_URL: server.adminUrl },
       ...{ WATTLEDGER_POSTGRES_URL: server.url, WATTLEDGER_CLICKHOUSE_URL: engine.url },
     }
-    const destroy = async () => {
-      await Promise.all([server.destroy(), engine.destroy()])
-    }
-    return { variables, destroy }
+    return { variables, server, engine }
   }
 
-  /** Start the roles on the stores. `destroy` kills the roles and removes the stores. */
+  /** Start the roles on the stores. */
   const startCluster = async (opened: Awaited<ReturnType<typeof openStores>>) => {
     const folder = dataFolder()
     const started: RoleProcess = await startRoles(folder, opened.variables, roles)
     if (existsSync(join(folder, 'sandbox.json')))
       sandbox = JSON.parse(readFileSync(join(folder, 'sandbox.json'), 'utf8'))
-    cluster = {
-      url: started.url,
-      destroy: async () => {
-        cluster = null
-        await started.end('SIGKILL')
-        await opened.destroy()
-        removeData(folder)
-      },
+    const loseEngine = async () => {
+      cluster = null
+      await started.end('SIGKILL')
+      await opened.engine.destroy()
+      removeData(folder)
     }
+    const destroy = async () => {
+      await loseEngine()
+      await opened.server.destroy()
+    }
+    cluster = { url: started.url, server: opened.server, destroy, loseEngine }
     stores = opened.variables
     return login({ ...sandbox, base_url: started.url })
+  }
+
+  /** Reset the groups to a day before the backup, as soon as they are inactive. Returns the output. */
+  const reread = async (variables: Readonly<Record<string, string>>): Promise<string> => {
+    const started = Date.parse(`${readFileSync(join(backup, 'started-at'), 'utf8').trim()}Z`)
+    const since = new Date(started - 86_400_000).toISOString().replace('Z', '')
+    const { stdout } = await until(
+      () => runBlock('cluster_reread', { ...variables, SINCE: since }),
+      ({ stdout: output, stderr }) => !`${output}${stderr}`.includes('Error'),
+    )
+    return stdout
   }
 
   /** Append bytes that no worker can read: they become a dead letter. */
@@ -220,13 +237,7 @@ describe.skipIf(isSkipped)('backup and restore of a cluster', { timeout: limitMs
     await cluster?.destroy()
     const opened = await openStores(prefix)
     await runBlock('cluster_restore', opened.variables)
-    const started = Date.parse(`${readFileSync(join(backup, 'started-at'), 'utf8').trim()}Z`)
-    const since = new Date(started - 86_400_000).toISOString().replace('Z', '')
-    const reset = await until(
-      () => runBlock('cluster_reread', { ...opened.variables, SINCE: since }),
-      ({ stdout, stderr }) => !`${stdout}${stderr}`.includes('Error'),
-    )
-    expect(reset.stdout).toContain(`${prefix}cost-worker`)
+    expect(await reread(opened.variables)).toContain(`${prefix}cost-worker`)
     receiver.received.length = 0
     isAnswering = true
     const restored = await startCluster(opened)
@@ -242,6 +253,34 @@ describe.skipIf(isSkipped)('backup and restore of a cluster', { timeout: limitMs
     expect(await rowsOf()).toEqual([hours.length + 1, hours.length + 1])
     const delivered = () => receiver.received.map(({ headers }) => String(headers['webhook-id']))
     await until(delivered, ids => pending.every(id => ids.includes(id)), retryLimitMs)
+  })
+
+  it('restores ClickHouse alone, and its costs have the prices that changed since the backup', async () => {
+    const before = await login({ ...sandbox, base_url: cluster?.url ?? '' })
+    const costsOf = async (client: Client) => withoutLetters(await readAll(client)).at(-1)
+    const { data } = (await before.ask('GET', `/tariffs?location_id=${home}`)) as { data: readonly { id: string }[] }
+    const change = { schedule: priceSchedule(0.5), effective_from: '2026-01-01T00:00:00Z' }
+    await before.ask('PATCH', `/tariffs/${data[0]?.id}`, change)
+    // All records of the location: 22 of 1 kWh, one of 7 and one of 5.
+    const value = `"value":${(hours.length - 2 + 7 + 5) * 0.5}`
+    const changed = await until(
+      () => costsOf(before),
+      text => text?.includes(value) ?? false,
+    )
+    const server = cluster?.server
+    await cluster?.loseEngine()
+    const opened = await openStores(stores['WATTLEDGER_KAFKA_PREFIX'] ?? '', server)
+    const withoutPostgres = commandsOf('cluster_restore')
+      .split('\n')
+      .filter(line => !line.startsWith('pg_restore'))
+    await runCommands(withoutPostgres.join('\n'), opened.variables)
+    await reread(opened.variables)
+    const client = await startCluster(opened)
+    await until(
+      () => costsOf(client),
+      text => text === changed,
+    )
+    expect(await rowsOf()).toEqual([hours.length + 1, hours.length + 1])
   })
 
   it('restores the state of the backup if the log is lost, and lets new records win', async () => {
