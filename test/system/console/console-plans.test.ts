@@ -167,13 +167,27 @@ describe('the editor of tariffs', () => {
     expect(checked.text).toContain('3 locations get the tariff. Priced again: 6 stored records in its time.')
     // The records are from 11:00 to 14:00 UTC, which is 12:00 to 15:00 in Berlin.
     const ended = await visitor.send(copy, page, { ...sent, end: '2026-03-10T13:00', do: 'check' })
-    expect(ended.text).toContain('3 locations get the tariff. Priced again: 2 stored records in its time.')
+    expect(ended.text).toContain(
+      '3 locations get the tariff. Priced again: 2 stored records in its time. Records after the contract end are priced again too',
+    )
     const made = await visitor.send(copy, page, { ...sent, do: 'save' })
     expect(made.text).toContain('Created: 2 tariffs. Not created: 1.')
     await until(
       () => costOf(sites[1] ?? ''),
       cost => cost === 0.9375,
     )
+  })
+
+  it.each([
+    ['COMMODITY', 'IMPORT', 'Records from now on have no price until another tariff starts.'],
+    ['NON_COMMODITY', 'IMPORT', 'Records from now on have no grid fee until another tariff starts.'],
+    ['COMMODITY', 'LOCAL', 'Records from now on have the price 0 until another tariff starts.'],
+  ])('says what the end of a tariff of type %s and direction %s does', async (type, direction, effect) => {
+    const place = await makeOne(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })
+    const tariff = { location_id: place, direction, type, schedule: priceSchedule(0.1) }
+    const path = `/console/tariffs/${await makeOne(client, '/tariffs', tariff)}`
+    expect((await visitor.get(`${path}/end`)).text).toContain(effect)
+    expect((await visitor.get(`${path}/edit`)).text).toContain('The name changes no stored cost.')
   })
 
   it('changes prices from a local time on', async () => {

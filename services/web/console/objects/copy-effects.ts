@@ -5,6 +5,7 @@ import type { ConsoleRequest } from '../console-request.ts'
 import { counted, sumTexts, wholeNumber } from '../kit/amount.ts'
 import { readLocal, zoneOf } from '../kit/dates.ts'
 import { storedRecords } from '../kit/stored-records.ts'
+import { recordsAfterEnd } from './tariff-kind.ts'
 
 /** New tariff of many locations. `start` and `end` are local times of each location; an empty text is open. */
 export type CopiedTariff = {
@@ -59,7 +60,8 @@ export const copyEffects = async (
   const open = locations.length - known.length - missing
   const records = counted(sumTexts(known), 'stored record')
   const amount = open === 0 ? records : known.length === 0 ? 'stored records, not counted,' : `at least ${records}`
-  return html`<p>${counted(locations.length - missing, 'location')} ${locations.length - missing === 1 ? 'gets' : 'get'} the tariff. Priced again: ${amount} in its time.</p>${
+  const isEnded = tariff.end !== ''
+  return html`<p>${counted(locations.length - missing, 'location')} ${locations.length - missing === 1 ? 'gets' : 'get'} the tariff. Priced again: ${amount} in its time.${isEnded ? ` ${recordsAfterEnd}` : null}</p>${
     missing === 0 ? null : html`<p>${counted(missing, 'location')} ${missing === 1 ? 'does' : 'do'} not exist.</p>`
   }${
     open === 0

@@ -61,6 +61,10 @@ ${schedulePicture(schedule, tariff.market_rates, currency)}`,
   }
 }
 
+/** Prices continue after the end of their contract. Source: docs/rules/tariffs.md #after-the-contract. */
+export const recordsAfterEnd =
+  'Records after the contract end are priced again too, up to the start of the next tariff.'
+
 /** Count the stored records that a change of a tariff prices again, between two instants; null is open. */
 export const affectedRecords = async (
   request: ConsoleRequest,
@@ -73,16 +77,28 @@ export const affectedRecords = async (
   const found = await storedRecords(request, id, direction, from, to)
   if (found === null)
     return html`<p>The stored records in this time could not be counted now. They are priced again.</p>`
-  return html`<p>Priced again: ${counted(found.records, 'stored record')} of this location with ${energy(found.wattHours)}.</p>`
+  return html`<p>Priced again: ${counted(found.records, 'stored record')} of this location with ${energy(found.wattHours)}.${
+    to !== null && Date.parse(to) < request.at ? ` ${recordsAfterEnd}` : null
+  }</p>`
 }
+
+/** Say what records cost without a tariff. Source: docs/rules/tariffs.md #kinds-of-tariffs. */
+const withoutTariff = ({ type, direction }: Pick<TariffWire, 'type' | 'direction'>): string => {
+  if (type === 'NON_COMMODITY') return 'have no grid fee'
+  return direction === 'LOCAL' ? 'have the price 0' : 'have no price'
+}
+
+const changeEffects = async (): Promise<Content> =>
+  html`<p>The name changes no stored cost. A new contract end prices the stored records again whose time it changes. After the contract end, the prices
+continue as a forecast until the next tariff starts.</p>`
 
 const deletions: readonly Deletion<TariffWire>[] = [
   {
     name: 'end',
     label: 'End now',
     query: '',
-    effects: async () =>
-      html`<p>The tariff ends now. Stored costs up to now stay. Records from now on have no price until another tariff starts.</p>`,
+    effects: async (_, tariff) =>
+      html`<p>The tariff ends now. Stored costs up to now stay. Records from now on ${withoutTariff(tariff)} until another tariff starts.</p>`,
   },
   {
     name: 'void',
@@ -90,7 +106,7 @@ const deletions: readonly Deletion<TariffWire>[] = [
     query: '?void=true',
     effects: async (request, tariff) => {
       const affected = await affectedRecords(request, tariff, tariff.contract_start_date, tariff.contract_end_date)
-      return html`<p>The tariff is removed from its start, as if it had never existed. Without another tariff the records have no price.</p>${affected}`
+      return html`<p>The tariff is removed from its start, as if it had never existed. Without another tariff the records ${withoutTariff(tariff)}.</p>${affected}`
     },
   },
 ]
@@ -165,6 +181,7 @@ export const tariffKind: ObjectKind<TariffWire> = {
       hint: 'Such as 2027-01-01T00:00:00+01:00. Leave empty for an open end.',
     },
   ],
+  changeEffects,
   editable: ({ display_name, contract_end_date }) => ({ display_name, contract_end_date }),
   lockedBy: one => {
     if (one.plan_id !== null)
