@@ -61,7 +61,7 @@ const openEngine = async (backups: string) => {
   const folder = mkdtempSync(join(tmpdir(), 'wattledger-backup-'))
   const settings = readFileSync('deploy/clickhouse/backups.xml', 'utf8')
   mkdirSync(join(folder, 'engine.d'))
-  writeFileSync(join(folder, 'engine.d/backups.xml'), settings.replace('>/backups<', `>${backups}<`))
+  writeFileSync(join(folder, 'engine.d/backups.xml'), settings.replace('>/var/lib/clickhouse/backups<', `>${backups}<`))
   const engine = await openClickHouseProcess({ folder })
   const destroy = async () => {
     await engine.kill()
