@@ -30,8 +30,8 @@ const startLines = async (): Promise<readonly FigureLine[]> => {
   const { firstSeconds, laterSeconds, rssMb } = await startTimes()
   return [
     lineOf('P10', 'first start', firstSeconds, 's', '≤ 5'),
-    lineOf('P10', 'later start', laterSeconds, 's', '≤ 1.0'),
-    lineOf('P10', 'memory when idle', rssMb, 'MB', ''),
+    lineOf('P10', 'later start', laterSeconds, 's', '≤ 0.8'),
+    lineOf('P10', 'memory when idle', rssMb, 'MB', '≤ 350'),
   ]
 }
 
