@@ -91,9 +91,10 @@ const readWithCache = async (
   if (buckets === null) return null
   const cached = buckets.map(bucket => findBucket(cache, bucket))
   if (!cached.includes(null)) return { lines: cached.join(''), blocks: [] }
-  // Buckets between two unknown ones are read again. The time before the edges is read together with the first bucket.
+  // Buckets between two unknown ones are read again. The time before the edges is read together with the first bucket. No
+  // row of a known bucket crosses its edge, so that the read need not look for rows that start before the first bucket.
   const [first, last] = [Math.max(0, cached.indexOf(null) - 1), Math.max(1, cached.lastIndexOf(null))]
-  const read = await readBucketSums(db, tenant, filter, edges.slice(first, last + 1))
+  const read = await readBucketSums(db, tenant, filter, edges.slice(first, last + 1), cached[0] === null)
   const after = await keyed()
   if (first === 0 && last === edges.length - 1 && read.crossingRows !== null)
     return withCrossingRows(db, tenant, filter, edges, read)

@@ -86,6 +86,10 @@ export const mayShareTime = (tenant: Tenant, filter: RowFilter, { from, to }: Qu
   return `(start_time >= ${instantLiteral(from - day)} OR toDate(start_time) IN (${earlier})) AND start_time < ${instantLiteral(to)}`
 }
 
+/** Return the condition of rows that start in an interval. The engine leaves out parts without such rows. */
+export const startsWithin = ({ from, to }: QueryInterval): string =>
+  `start_time >= ${instantLiteral(from)} AND start_time < ${instantLiteral(to)}`
+
 /** Return the condition of rows that overlap an interval, including impulses in it. */
 export const sharesTime = (tenant: Tenant, filter: RowFilter, interval: QueryInterval): string =>
   `${mayShareTime(tenant, filter, interval)} AND (end_time > ${instantLiteral(interval.from)} OR start_time >= ${instantLiteral(interval.from)})`

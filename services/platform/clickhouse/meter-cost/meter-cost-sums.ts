@@ -7,6 +7,7 @@ import {
   meterCost,
   type RowFilter,
   readSettings,
+  startsWithin,
   type Tenant,
   withEdges,
 } from './meter-cost-reads.ts'
@@ -53,17 +54,20 @@ const beforeOf = (edges: readonly number[]): number => (edges[0] ?? 0) - 1
 /**
  * Read the sums of the rows that lie within one bucket, for `costSumsOf`. Bucket i reaches from `edges[i]` to `edges[i
  * + 1]`. Buckets without rows are left out; each currency has its own sum. An impulse is in the bucket of its instant.
+ * `mayReachIn` false: no row starts before the first edge and ends after it.
  */
 export const readBucketSums = async (
   db: ClickHouse,
   tenant: Tenant,
   filter: RowFilter,
   edges: readonly number[],
+  mayReachIn = true,
 ): Promise<BucketSums> => {
   if (isEmpty(filter)) return { lines: '', crossingRows: null }
   const interval = intervalOf(edges)
   const [before, crossing] = [beforeOf(edges), crossingOf(edges)]
-  const condition = `${filterIs(filter)} AND ${mayShareTime(tenant, filter, interval)}`
+  const time = mayReachIn ? mayShareTime(tenant, filter, interval) : startsWithin(interval)
+  const condition = `${filterIs(filter)} AND ${time}`
   // Planning takes longer than summing a day, so each function counts. Values that are constant in a group are keys;
   // rows that end before the interval are a group that is dropped later. Integers of the smallest units avoid the
   // overflow check per row that decimals have.

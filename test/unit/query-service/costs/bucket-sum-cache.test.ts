@@ -74,6 +74,9 @@ describe('cached sums of an account', () => {
     await insert([hour(4, 1, 25n, 2n), hour(4, 2, 7n, 2n)])
     expect((await sumsOf(engine, cache)).sums.map(({ cost }) => cost)).toEqual([10n, 10n, 10n, 10n, 32n, 10n])
     expect(reads.map(bucketsIn)).toEqual([days, 1])
+    // The rows of the day before are not read: known days have no row that reaches into the next one.
+    expect([reads[0]?.includes('meter_long_rows'), reads[1]?.includes('meter_long_rows')]).toEqual([true, false])
+    expect(reads[1]).toContain(`start_time >= fromUnixTimestamp64Milli(toInt64(${edges[4]}), 'UTC')`)
   })
 
   it('see a row that reaches into the interval from before it, or from one day into the next', async () => {
@@ -98,6 +101,9 @@ describe('cached sums of an account', () => {
         hour(next.below(days), next.below(24), BigInt(next.below(100)), BigInt(step)),
       )
       await insert(rows.map(row => ({ ...row, isDeleted: next.oneIn(6) })))
+      // From the middle on, some rows reach into the next day.
+      const late = { ...hour(next.below(days), 23, BigInt(step), BigInt(step)), recordId: hexId('', 2_000 + step) }
+      if (step > 12 && next.oneIn(3)) await insert([{ ...late, end: late.end + hourMs }])
       if (step % 9 === 0) await db.command('OPTIMIZE TABLE meter_cost')
       if (step % 20 === 0) await db.command('OPTIMIZE TABLE meter_cost FINAL')
       expect(await sumsOf(db, cache)).toEqual(await sumsOf(db))
