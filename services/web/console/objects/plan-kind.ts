@@ -20,7 +20,7 @@ const nameOf = (charge: Version['charges'][number]): string => String(Reflect.ge
 
 const versionSection = (plan: PlanWire, { version, from, tariffs, charges }: Version, mayChange: boolean): Html => {
   const path = `/console/plans/${plan.id}/versions/${version}`
-  return html`<h3>Version ${version}, from ${from ?? 'ever'}</h3>${
+  return html`<h3>Version ${version}, from ${from ?? 'the beginning'}</h3>${
     mayChange
       ? html`<div class="actions"><a class="button" href="${path}/edit">Edit version ${version}</a>${
           from === null ? null : html`<a class="button danger" href="${path}/delete">Delete version ${version}</a>`

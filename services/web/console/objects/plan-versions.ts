@@ -83,7 +83,7 @@ const saveVersion = (request: ConsoleRequest): Promise<PageResult> =>
       method: stored === undefined ? 'POST' : 'PATCH',
       path: `/plans/${plan.id}/versions${stored === undefined ? '' : `/${number}`}`,
       body: { ...read.body, ...(from === '' || from === stored?.from ? {} : { from }) },
-      effects: html`<p>The version applies from ${from === '' ? 'ever' : from} until the next version. The tariffs and charges of the
+      effects: html`<p>The version applies from ${from === '' ? 'the beginning' : from} until the next version. The tariffs and charges of the
 locations follow.</p>${pricesPicture(prices, plan.currency_code)}`,
     })
     if (isPage(result)) return result
@@ -100,7 +100,7 @@ const createPlan = async (request: ConsoleRequest): Promise<PageResult> => {
   const show = (fault: Fault | null): PageView => {
     const inputs = html`<div class="filter">${field('name', 'Name', { value: name, required: true, fault })}
 ${field('currency_code', 'Currency', { value: currency, required: true, fault, hint: 'Such as EUR' })}</div>
-<p class="hint">The prices become version 1, which applies from ever.</p>`
+<p class="hint">The prices become version 1, which applies from the beginning.</p>`
     return pricesPage(request, { ...page, inputs }, prices, fault)
   }
   if (!isSent || text(request, 'do') !== '') return show(null)
