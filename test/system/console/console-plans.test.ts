@@ -119,6 +119,8 @@ describe('the pages of a plan', () => {
     const { text } = await visitor.get(`/console/tariffs/${data[0]?.id}`)
     expect(text).toContain('Change the plan instead.')
     expect(text).not.toContain(`/console/tariffs/${data[0]?.id}/edit`)
+    expect(text).toContain(`<a href="/console/locations/${site}">Plan site 3</a>`)
+    expect(text).toContain(`<a href="/console/plans/${plan}">Kept plan</a>`)
   })
 })
 

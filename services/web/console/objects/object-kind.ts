@@ -49,7 +49,13 @@ export type ObjectKind<Wire extends { readonly id: string }> = {
   /** Query parameters of the list with their labels. */
   readonly filters: readonly (readonly [name: string, label: string])[]
   readonly nameOf: (object: Wire) => string
-  readonly factsOf: (object: Wire) => readonly (readonly [string, Content])[]
+  /** `links`: links to `linkedIds` of the object, by their names. */
+  readonly factsOf: (
+    object: Wire,
+    links: ReadonlyMap<string | null, Content>,
+  ) => readonly (readonly [string, Content])[]
+  /** Ids of other objects in the facts of an object. */
+  readonly linkedIds?: (object: Wire) => readonly (string | null)[]
   /** Links to pages about the object, such as its costs. */
   readonly linksOf?: (object: Wire) => readonly (readonly [label: string, href: string])[]
   /** Links to forms about the object, for users who may change data. */

@@ -14,6 +14,7 @@ import { checkedChange, dryRunText } from '../kit/checked-change.ts'
 import { confirmationFault, confirmPage } from '../kit/confirm.ts'
 import { dataTable } from '../kit/data-table.ts'
 import { locationColumn, newestLocations } from '../kit/location-names.ts'
+import { objectLinks } from '../kit/object-name.ts'
 import { form, type PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, listQuery, pageLinks } from '../page-parts.ts'
 import { formFields, formText, inputOf, readBody } from './object-form.ts'
@@ -97,13 +98,16 @@ const showObject = async <Wire extends AnyObject>(
   const found = await request.api<Wire>('GET', `${kind.path}/${request.ids[0]}`)
   if (!found.ok) return problem(capitalised(kind.name), found.status, found.fault)
   const object = found.value
-  const sections = await kind.sections?.(request, object)
+  const [sections, links] = await Promise.all([
+    kind.sections?.(request, object),
+    objectLinks(request, kind.linkedIds?.(object) ?? []),
+  ])
   return {
     title: kind.nameOf(object),
     tables: sections?.tables ?? [],
     ...(sections?.hasCharts === true ? { hasCharts: true } : {}),
     body: html`<p class="trail"><a href="${consolePath(kind)}">${kind.title}</a></p><h1>${kind.nameOf(object)}</h1>
-${facts(['ID', html`<code>${object.id}</code>`], ...kind.factsOf(object))}
+${facts(['ID', html`<code>${object.id}</code>`], ...kind.factsOf(object, links))}
 ${actionsOf(kind, request, object)}${sections?.content}`,
   }
 }

@@ -84,10 +84,11 @@ export const chargeKind: ObjectKind<ChargeWire> = {
   locationOf: one => one.location_id,
   filters: [['location_id', 'Location ID']],
   nameOf: one => one.name,
-  factsOf: one => [
+  linkedIds: one => [one.location_id],
+  factsOf: (one, links) => [
     ['Kind', one.kind.toLowerCase()],
     ['Component', one.component],
-    ['Location', html`<a href="/console/locations/${one.location_id}"><code>${one.location_id}</code></a>`],
+    ['Location', links.get(one.location_id)],
     ['From', one.start_date ?? 'open'],
     ['To', one.end_date ?? 'open'],
     ['Price', one.price === null || one.price === undefined ? '–' : exactText(one.price)],

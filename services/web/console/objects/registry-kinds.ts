@@ -48,9 +48,6 @@ const createdFact = ({ time_created }: Stored): readonly [string, Content] => ['
 const metadataFact = (metadata: Readonly<Record<string, string>>): readonly (readonly [string, Content])[] =>
   Object.entries(metadata).map(([name, value]) => [name, value])
 
-const link = (path: string, id: string | null): Content =>
-  id === null ? '–' : html`<a href="/console${path}/${id}">${id}</a>`
-
 /** Deletion with effects that do not depend on the object. */
 export const deletionOf = <Wire>(effects: string): Deletion<Wire> => ({
   name: 'delete',
@@ -99,12 +96,13 @@ export const locationKind: ObjectKind<LocationWire> = {
     ['customer_id', 'Customer ID'],
   ],
   nameOf: locationName,
-  factsOf: one => [
-    ['Customer', link('/customers', one.customer_id)],
+  linkedIds: one => [one.customer_id, one.calendar_id],
+  factsOf: (one, links) => [
+    ['Customer', links.get(one.customer_id) ?? '–'],
     ['Address', addressFact(one)],
     ['Time zone', one.timezone],
     ['Currency', one.currency_code],
-    ['Calendar', link('/calendars', one.calendar_id)],
+    ['Calendar', links.get(one.calendar_id) ?? '–'],
     createdFact(one),
     ...metadataFact(one.metadata),
   ],

@@ -136,16 +136,14 @@ export const tariffKind: ObjectKind<TariffWire> = {
     ['type', 'Type'],
   ],
   nameOf,
-  factsOf: one => [
-    ['Location', html`<a href="/console/locations/${one.location_id}"><code>${one.location_id}</code></a>`],
+  linkedIds: one => [one.location_id, one.plan_id],
+  factsOf: (one, links) => [
+    ['Location', links.get(one.location_id)],
     ['Direction', one.direction.toLowerCase()],
     ['Type', one.type === 'COMMODITY' ? 'energy' : 'grid fee'],
     ['Contract', contractText(one)],
     ['Source', one.connection_type.toLowerCase()],
-    [
-      'Plan',
-      one.plan_id === null ? '–' : html`<a href="/console/plans/${one.plan_id}"><code>${one.plan_id}</code></a>`,
-    ],
+    ['Plan', links.get(one.plan_id) ?? '–'],
   ],
   sections,
   example: {
