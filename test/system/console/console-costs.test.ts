@@ -35,12 +35,12 @@ const record = (home: string, day: number, hour: number) =>
 describe('the page of costs', () => {
   it('says that records have no price, and calls no price a forecast that is known', async () => {
     const home = await makeOne(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })
-    await client.submit([record(home, 10, 10), record(home, 11, 10), record(home, 11, 14)])
     // Prices begin at 13:00 in Berlin on the second day: one of its two records has a price.
     await makeOne(client, '/tariffs', {
       ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.3) },
       contract_start_date: '2026-03-11T12:00:00Z',
     })
+    await client.submit([record(home, 10, 10), record(home, 11, 10), record(home, 11, 14)])
     const [first = '', second = ''] = await rowsOf(home)
     expect(first).toMatch(/ 0 kWh no price 1 1 kWh$/)
     expect(second).toMatch(/ 1 kWh 0\.30 EUR 2 1 kWh$/)
