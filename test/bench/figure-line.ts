@@ -37,7 +37,7 @@ const formatValue = (value: number | null): string => {
   return value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(2)
 }
 
-const headings = ['figure'.padEnd(40), 'value'.padStart(12), 'unit'.padEnd(11), 'limit'.padStart(12), 'ratio   goal']
+const headings = ['figure'.padEnd(48), 'value'.padStart(12), 'unit'.padEnd(11), 'limit'.padStart(12), 'ratio   goal']
 
 /** Heading of the table. */
 export const tableHead = `${headings.join(' ')}\n`
@@ -46,7 +46,7 @@ export const tableHead = `${headings.join(' ')}\n`
 export const tableLine = ({ promise, figure, value, unit, limit, ratio, goal }: FigureLine): string => {
   const cells = [
     promise.padEnd(5),
-    figure.padEnd(34),
+    figure.padEnd(42),
     formatValue(value).padStart(12),
     unit.padEnd(11),
     formatValue(limit).padStart(12),
