@@ -8,7 +8,10 @@ const maxBuckets = 5_000
 /** Maximum number of edges of a cached answer: its buckets must not push out those of all other answers. */
 export const maxCachedEdges = 400
 
-/** Text of the sums of a bucket, and the hash of the parts that can have rows of it. */
+/** Maximum number of parts times edges: comparing them takes some milliseconds of the thread that answers requests. */
+export const maxComparedParts = 20_000
+
+/** Text of the sums of a bucket, and the hash of the parts that can have rows of the bucket. */
 type CachedSum = { readonly parts: string; readonly lines: string }
 
 /** Cache of sums of buckets. A bucket is valid if the parts with rows of its time are those of its read. */

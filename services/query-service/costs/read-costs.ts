@@ -20,6 +20,7 @@ import {
   type KeyedBucket,
   keyedBuckets,
   maxCachedEdges,
+  maxComparedParts,
   storeBuckets,
   textsByStart,
 } from './bucket-sum-cache.ts'
@@ -73,8 +74,8 @@ const partsIfAllowed = async (db: ClickHouse, tenant: Tenant, to: number): Promi
 
 /**
  * Read the sums of all locations of an account, and read only buckets whose rows may have changed since an earlier read.
- * Null if the parts are unknown, if a row crosses an edge, or if rows of a cached bucket changed during the read: then
- * cached and new sums may belong to different states.
+ * Null if the parts are unknown or too many, or if a row crosses an edge. Null also if rows of a cached bucket changed
+ * during the read: then cached and new sums may belong to different states.
  */
 const readWithCache = async (
   db: ClickHouse,
@@ -85,7 +86,8 @@ const readWithCache = async (
 ): Promise<ConsistentRead | null> => {
   const keyed = async () => {
     const parts = await partsIfAllowed(db, tenant, edges.at(-1) ?? 0)
-    return parts === null ? null : keyedBuckets(tenant, filter, edges, parts)
+    if (parts === null || parts.length * edges.length > maxComparedParts) return null
+    return keyedBuckets(tenant, filter, edges, parts)
   }
   const buckets = await keyed()
   if (buckets === null) return null

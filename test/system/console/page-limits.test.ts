@@ -16,7 +16,7 @@ const [width, batchSize, assignmentSize, rounds] = [12, 10_000, 1_000, 5]
 const hourMs = 3_600_000
 const clockTickMs = 10
 
-/** CPU time in ms of a process and its children, such as PostgreSQL. Zero where /proc does not exist. */
+/** CPU time in ms of a process and its children, such as PostgreSQL. Zero if /proc does not exist. */
 const cpuOf = (pid: number): number => {
   const folder = `/proc/${pid}`
   if (!existsSync(`${folder}/stat`)) return 0

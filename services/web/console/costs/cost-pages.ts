@@ -208,6 +208,8 @@ const emptySecond = { start_time: '1999-12-31T00:00:00Z', end_time: '1999-12-31T
 /** Time zones of objects by the last answers. They are guesses: each answer says its zone. */
 const lastZones = new Map<string, string>()
 const maxLastZones = 1_000
+/** Maximum number of requests for a cost, if its zone changes between them. */
+const maxAsks = 3
 
 /** Cost of the requested days. The days are those of the zone of the answer. */
 type RangeCost = { readonly cost: CostWire; readonly range: DayRange; readonly unit: Unit }
@@ -230,7 +232,7 @@ const readCosts = async (
     if (!found.ok) return found
     zone = found.value.location_timezone
   }
-  for (;;) {
+  for (let asks = 1; ; asks += 1) {
     const range = readRange(request, zoneOf(zone))
     const unit = unitOf(query, range)
     const result = await ask(`aggregation=${unit}&`, instantsOf(range))
@@ -242,7 +244,7 @@ const readCosts = async (
       if (lastZones.size <= maxLastZones) break
       lastZones.delete(oldest)
     }
-    if (cost.location_timezone === zone) return { ok: true, value: { cost, range, unit } }
+    if (cost.location_timezone === zone || asks === maxAsks) return { ok: true, value: { cost, range, unit } }
     zone = cost.location_timezone
   }
 }

@@ -188,8 +188,8 @@ const finalise = (request: ConsoleRequest): Promise<PageResult> =>
     }
     return confirmPage(request, {
       title: 'Finalise statement',
-      effects: html`<p>${money(statement.totals.gross, statement.currency_code)} for ${statement.start_date} to ${statement.end_date}. The statement then stays as
-it is. If late or corrected records change it, the next statement has a line that adjusts it.</p>${gapNotice(statement)}`,
+      effects: html`<p>${money(statement.totals.gross, statement.currency_code)} for ${statement.start_date} to ${statement.end_date}. The statement then stays
+unchanged. If late or corrected records change it, the next statement has a line that adjusts it.</p>${gapNotice(statement)}`,
       ...{ action: `${page}/finalise`, button: 'Finalise', back: page, typed: null, fault },
       hidden: { hash: statement.hash },
       ...(statement.complete

@@ -155,6 +155,20 @@ describe('cached sums of an account', () => {
     expect([reads.length, cache.size]).toEqual([2, 0])
   })
 
+  it.each([
+    [0, [days]],
+    [1, [days, days]],
+  ])('compare at most 20,000 parts times edges: %i parts above it', async (above, expected) => {
+    const parts = Math.floor(20_000 / edges.length) + above
+    const cache = bucketSumCache()
+    const { engine, reads } = recorded()
+    const rows = Array.from({ length: parts }, (_, part) => [0, 0, `part ${part}`])
+    const divided = { ...engine, rows: async () => rows }
+    await insert([hour(0, 1, 10n, 1n)])
+    expect(await sumsOf(divided, cache)).toEqual(await sumsOf(divided, cache))
+    expect(reads.map(bucketsIn)).toEqual(expected)
+  })
+
   it('are limited in number', async () => {
     const cache = bucketSumCache()
     for (let index = 0; index < 6_000; index += 1) cache.set(`old ${index}`, { parts: '', lines: '' })
