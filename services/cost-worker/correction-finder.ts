@@ -32,8 +32,8 @@ export type CorrectionFinder = {
 
 /** Known objects and free spans, after which all are dropped. An object takes about 300 bytes, a further span 16. */
 const maxKnown = { objects: 300_000, spans: 3_000_000 }
-/** Objects per statement, so that it has less than the 256 KiB that the engine parses. */
-const objectsOfStatement = 4_000
+/** Objects per statement: the engine parses their ids in some 60 ms. */
+const objectsOfStatement = 8_000
 
 /** Spans without records of an object, in each flow. */
 type Free = readonly FreeSpans[]

@@ -19,7 +19,7 @@ import type { PoisonRecord } from './dead-letter.ts'
 import { type EstimateIndex, estimateIndex } from './estimate-index.ts'
 import { costAlone, costInSteps, isCounted, isLong, type RecordToCost } from './record-to-cost.ts'
 import { defaultRowRangeLimits } from './recost/cost-ranges.ts'
-import type { ReceivedRequest } from './recost/merge-requests.ts'
+import { mergeRequests, orderRequests, type ReceivedRequest, shareRequests } from './recost/merge-requests.ts'
 import type { FailedRequest } from './recost/plan-recosts.ts'
 import { tierCache } from './recost/tier-cache.ts'
 import { rowBuffer } from './row-buffer.ts'
@@ -227,7 +227,7 @@ const runStep = async (
   const changeSets: ChangeSets = new Map()
   const prices = await pricing.gather(pricingRequestsOf(all))
   await costRecords(dependencies, all, requests, prices, progress, changeSets)
-  let deferred = await costRequests(dependencies, requests, stored, changeSets, progress)
+  let deferred = await costRequests(dependencies, orderRequests(requests), stored, changeSets, progress)
   while (deferred.length > 0 && !canDefer) {
     // The next part reads the rows of this one.
     await buffer.store()
@@ -240,7 +240,8 @@ const runStep = async (
     costed: buffer.totals(),
     readings: readingsResult.readings,
     failures: readingsResult.failures,
-    ...{ poison, failedRequests, deferred, slowRequests },
+    deferred: mergeRequests(shareRequests(deferred)),
+    ...{ poison, failedRequests, slowRequests },
   }
 }
 

@@ -61,9 +61,14 @@ const storeBlock = async (
   if (unpriced > 0) metrics.unpriced.inc(unpriced)
 }
 
-/** Return each request once, with its first reason. */
+/** Return the request of each message once, with its first reason. Partitions have equal offsets and versions. */
 const firstReasons = (failed: readonly FailedRequest[]): readonly FailedRequest[] => [
-  ...new Map(failed.toReversed().map(one => [one.received.version, one])).values(),
+  ...new Map(
+    failed.toReversed().map(one => {
+      const { assignment, message } = one.received.origin
+      return [`${assignment.partition}/${message.offset}`, one]
+    }),
+  ).values(),
 ]
 
 const deadLettersOf = (

@@ -1,3 +1,5 @@
+import type { Interval } from '../../domain/interval.ts'
+import { continueFirst, type SharableRecost, shareRecosts } from '../../domain/recost/share-recosts.ts'
 import { trimRecostOverlaps } from '../../domain/recost/trim-recost-overlaps.ts'
 import type { StoredRowRequest } from '../../platform/log/messages.ts'
 import type { MessageOrigin } from '../record-to-cost.ts'
@@ -33,7 +35,10 @@ const differOnlyInLocations = (a: ReceivedRequest, b: ReceivedRequest): boolean 
   )
 }
 
-/** Merge neighbouring deferred requests that differ only in their locations. */
+/**
+ * Merge neighbouring deferred requests that differ only in their locations. Call it for requests that become new
+ * messages: a merged request has the origin of its first one.
+ */
 export const mergeRequests = (deferred: readonly ReceivedRequest[]): readonly ReceivedRequest[] => {
   const requests: ReceivedRequest[] = []
   for (const received of deferred) {
@@ -52,15 +57,22 @@ export const mergeRequests = (deferred: readonly ReceivedRequest[]): readonly Re
   return requests
 }
 
+const intervalOf = ({ request: { from, to } }: ReceivedRequest): Interval => ({
+  start: from ?? Number.NEGATIVE_INFINITY,
+  end: to ?? Number.POSITIVE_INFINITY,
+})
+
+const finite = (instant: number): number | null => (Number.isFinite(instant) ? instant : null)
+
 /** Remove from deferred requests the work that another of them does: see `trimRecostOverlaps`. */
 export const trimRequests = (deferred: readonly ReceivedRequest[]): readonly ReceivedRequest[] => {
   const remaining = trimRecostOverlaps(
     deferred.map(received => {
-      const { accountId, liveMode, locationIds, locationRevision, sourceId, from, to } = received.request
+      const { accountId, liveMode, locationIds, locationRevision, sourceId } = received.request
       return {
         ownerKey: `${received.origin.assignment.partition}/${accountId}/${liveMode}`,
         locationIds,
-        interval: { start: from ?? Number.NEGATIVE_INFINITY, end: to ?? Number.POSITIVE_INFINITY },
+        interval: intervalOf(received),
         isTier: isTierRequest(received),
         hasPrices: locationRevision !== null || sourceId !== null,
       }
@@ -69,7 +81,37 @@ export const trimRequests = (deferred: readonly ReceivedRequest[]): readonly Rec
   return deferred.flatMap((received, index) => {
     const interval = remaining[index]
     if (interval === null || interval === undefined) return []
-    const to = interval.end === Number.POSITIVE_INFINITY ? null : interval.end
+    const to = finite(interval.end)
     return [to === received.request.to ? received : { ...received, request: { ...received.request, to } }]
   })
 }
+
+type Sharable = SharableRecost & { readonly received: ReceivedRequest }
+
+const sharableOf = (received: ReceivedRequest): Sharable => {
+  const { accountId, liveMode, locationIds, locationRevision, sourceId, priceRevision } = received.request
+  const ownerKey = `${received.origin.assignment.partition}/${accountId}/${liveMode}/${locationIds[0]}`
+  return {
+    received,
+    ownerKey: locationIds.length === 1 ? ownerKey : null,
+    interval: intervalOf(received),
+    isTier: isTierRequest(received),
+    prices: { locationRevision, sourceId, priceRevision },
+    version: received.version,
+  }
+}
+
+/** Order the requests of a step so that each location continues before it begins again: see `continueFirst`. */
+export const orderRequests = (requests: readonly ReceivedRequest[]): readonly ReceivedRequest[] =>
+  continueFirst(requests.map(sharableOf)).map(({ received }) => received)
+
+/**
+ * Divide the rows of a location between its deferred requests: see `shareRecosts`. Call it for requests that become
+ * new messages, after their prices have left the cache.
+ */
+export const shareRequests = (deferred: readonly ReceivedRequest[]): readonly ReceivedRequest[] =>
+  shareRecosts(deferred.map(sharableOf)).map(({ received, interval, prices, version }) => ({
+    ...received,
+    version,
+    request: { ...received.request, ...prices, from: finite(interval.start), to: finite(interval.end) },
+  }))

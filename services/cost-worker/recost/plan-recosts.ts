@@ -26,7 +26,7 @@ import type { StoredRowRequest } from '../../platform/log/messages.ts'
 import type { CachedPricing, PricingCache, PricingRequest } from '../../platform/pricing-cache/pricing-cache.ts'
 import type { RowRangeLimits } from './cost-ranges.ts'
 import { startOfRowsAcross } from './gather-range.ts'
-import { isTierRequest, mergeRequests, type ReceivedRequest } from './merge-requests.ts'
+import { isTierRequest, type ReceivedRequest } from './merge-requests.ts'
 
 /**
  * One location and month to recost. `isRange`: the task applies to rows that start in the trigger's interval. Rows that
@@ -283,5 +283,5 @@ export const planRecosts = async (
     defer(draft, received, received.request.locationIds.slice(plannedCount), {})
   }
   const { tasks, deferred, failed, slowRequests } = draft
-  return { tasks, deferred: mergeRequests(deferred), failed, slowRequests }
+  return { tasks, deferred, failed, slowRequests }
 }

@@ -38,7 +38,7 @@ const receiptFault = async ({ client }: PlayContext, batchId: string): Promise<r
   return sum === Number(receipt.records_submitted) ? [] : [`receipt ${batchId}: ${text}`]
 }
 
-/** Maximum time in ms to wait for pending work on a busy machine. */
+/** Maximum time in ms to wait for faults that change, without the time in which work is pending. */
 const maxWaitMs = 240_000
 
 type ReadFaults = () => Promise<readonly string[]>
@@ -52,18 +52,22 @@ const stableFaults = async (
   readFaults: ReadFaults,
   pendingFaults: ReadFaults,
 ): Promise<readonly string[]> => {
-  const startedAt = performance.now()
-  let [seen, since] = ['', startedAt]
+  let deadline = performance.now() + maxWaitMs
+  let [seen, since] = ['', performance.now()]
   for (;;) {
     const faults = await readFaults()
     if (faults.length === 0) return faults
     const text = faults.join()
     if (text !== seen) [seen, since] = [text, performance.now()]
-    if (performance.now() - since > quietMs) {
+    const quietUntil = performance.now()
+    if (quietUntil - since > quietMs) {
       const pending = await pendingFaults()
-      const isTimeout = performance.now() - startedAt > maxWaitMs
-      if (isTimeout || (pending.length === 0 && (await readFaults()).join() === text)) return [...pending, ...faults]
+      // On a busy machine, pending work can end minutes after `faults` were read.
+      const last = await readFaults()
+      const isStable = pending.length === 0 && last.join() === text
+      if (isStable || quietUntil > deadline) return [...pending, ...last]
       since = performance.now()
+      deadline += since - quietUntil
     }
     await sleep(pollMs)
   }

@@ -199,10 +199,17 @@ type Receipt = {
   readonly failed_records: readonly unknown[]
 }
 
-const waitUntilProcessed = ({ client }: PlayContext, batchId: string): Promise<Receipt> =>
+/** Long enough for the slow work of a history on a busy machine. */
+const maxPendingMs = 240_000
+
+const waitUntilProcessed = ({ client }: PlayContext, batchId: string): Promise<unknown> =>
   until(
-    async () => (await client.ask('GET', `/meters/batch?batch_id=${batchId}`)) as Receipt,
-    receipt => receipt.records_processed + receipt.failed_records.length >= receipt.records_submitted,
+    () => client.send('GET', `/meters/batch?batch_id=${batchId}`),
+    ({ status, json }) => {
+      const receipt = json as unknown as Receipt
+      return status === 200 && receipt.records_processed + receipt.failed_records.length >= receipt.records_submitted
+    },
+    maxPendingMs,
   )
 
 const play = async (context: PlayContext, history: History, waves: readonly Wave[]): Promise<PlayedLocation> => {

@@ -31,7 +31,7 @@ describe('slow work', () => {
     'costs the same for any order and division of the submissions: history %#',
     { timeout },
     async history => {
-      const { faults } = await comparePlays(stage, history, 20_000, () => fixture.waitUntilRead(240_000))
+      const { faults } = await comparePlays(stage, history, 20_000, () => fixture.waitUntilRead(480_000))
       expect(faults, describeHistory(history)).toEqual([])
     },
   )

@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { type ReceivedRequest, trimRequests } from '../../../services/cost-worker/recost/merge-requests.ts'
+import {
+  orderRequests,
+  type ReceivedRequest,
+  shareRequests,
+  trimRequests,
+} from '../../../services/cost-worker/recost/merge-requests.ts'
 import { recordTopic } from '../../../services/platform/log/log.ts'
 
 type DrawnRequest = {
@@ -88,4 +93,132 @@ it('many late records of one month recost its rows once', () => {
       )
     }),
   )
+})
+
+type Row = { readonly start: number; readonly end: number }
+
+const rowsOf: readonly Row[] = Array.from({ length: 62 }, (_, start) => start).flatMap(start =>
+  [0, 1, 2, 7, 40].map(length => ({ start, end: start + length })),
+)
+
+/** Return whether a request recosts a row: one that starts in its interval, or one that shares time with it. */
+const recosts = ({ request }: ReceivedRequest, { start, end }: Row): boolean => {
+  const [from, to] = [request.from ?? Number.NEGATIVE_INFINITY, request.to ?? Number.POSITIVE_INFINITY]
+  if (request.orderKind === 'TIER') return start >= from && start < to
+  return start < to && (end > from || start === from)
+}
+
+const summaryOf = (all: readonly ReceivedRequest[]) => ({
+  count: all.length,
+  revision: all.reduce((highest, { request }) => Math.max(highest, request.locationRevision ?? 0), 0),
+  version: all.reduce((highest, { version }) => (version > highest ? version : highest), 0n),
+})
+
+const openEnd = (received: ReceivedRequest, isOpen: boolean): ReceivedRequest =>
+  isOpen ? { ...received, request: { ...received.request, to: null } } : received
+
+const newPrices = fc.array(
+  fc.record({ drawn: requests.map(all => all[0]), revision: fc.integer({ min: 1, max: 5 }), isOpen: fc.boolean() }),
+  { maxLength: 8 },
+)
+
+it('shared requests recost the same rows with the newest prices and version of all requests for them', () => {
+  fc.assert(
+    fc.property(newPrices, drawn => {
+      const all = drawn.flatMap(({ drawn: one, revision, isOpen }, index) => {
+        if (one === undefined) return []
+        const received = openEnd(requestOf(one, index), isOpen)
+        return [{ ...received, request: { ...received.request, locationRevision: revision } }]
+      })
+      const shared = shareRequests(all)
+      expect(shared.length).toBeLessThanOrEqual(all.length)
+      const faults = ['loc_0', 'loc_1'].flatMap(location => {
+        const [before, after] = [all, shared].map(list =>
+          list.filter(({ request }) => request.locationIds[0] === location),
+        )
+        return rowsOf.filter(row => {
+          const [wanted, found] = [before, after].map(list => summaryOf(list?.filter(one => recosts(one, row)) ?? []))
+          if (wanted === undefined || found === undefined) return true
+          const isSame = found.count <= wanted.count && found.count > 0 === wanted.count > 0
+          return !isSame || found.revision < wanted.revision || found.version < wanted.version
+        })
+      })
+      expect(faults).toEqual([])
+    }),
+    { numRuns: 500 },
+  )
+})
+
+it('requests with prices of two sources stay as they are', () => {
+  const drawn = { from: 0, length: 60, location: 0, prices: false, kind: 'TIER' as const }
+  const all = ['src_1', 'src_2'].map((sourceId, index) => {
+    const received = requestOf(drawn, index)
+    return { ...received, request: { ...received.request, sourceId, priceRevision: 1 } }
+  })
+  expect(shareRequests(all)).toEqual(all)
+})
+
+it.each(['TIER', 'RE_PRICE'] as const)(
+  'new prices that arrive before each recost of one row reach every row in one round: %s',
+  kind => {
+    const count = 40
+    const request = (index: number): ReceivedRequest =>
+      openEnd(requestOf({ from: 0, length: 1, location: 0, prices: true, kind: 'RE_PRICE' }, index), true)
+    const lastRecost = new Array<number>(count).fill(-1)
+    let waiting: readonly ReceivedRequest[] = []
+    for (let step = 0; step < 10 * count; step += 1) {
+      // New prices arrive while a step runs, so their request comes before the rest of the step.
+      const [first, ...others] = orderRequests([request(step), ...waiting])
+      if (first === undefined) continue
+      const at = first.request.from ?? 0
+      expect(step - (lastRecost[at] ?? 0), `row ${at}`).toBeLessThanOrEqual(count + 1)
+      lastRecost[at] = step
+      const isLast = at + 1 >= Math.min(count, first.request.to ?? count)
+      const rest: ReceivedRequest = { ...first, request: { ...first.request, orderKind: kind, from: at + 1 } }
+      waiting = shareRequests([...(isLast ? [] : [rest]), ...others])
+      expect(waiting.length).toBeLessThanOrEqual(2)
+    }
+    expect(Math.min(...lastRecost)).toBeGreaterThanOrEqual(9 * count - 2)
+  },
+)
+
+it('the rest of a month with tiers, the months after it and new prices share no row', () => {
+  const rest = requestOf({ from: 10, length: 20, location: 0, prices: true, kind: 'TIER' }, 0)
+  const monthsAfter = openEnd(requestOf({ from: 30, length: 1, location: 0, prices: true, kind: 'RE_PRICE' }, 1), true)
+  const newest = openEnd(requestOf({ from: 0, length: 1, location: 0, prices: true, kind: 'RE_PRICE' }, 2), true)
+  const shared = shareRequests(orderRequests([newest, rest, monthsAfter]))
+  expect(shared.map(({ request: { orderKind, from, to } }) => [orderKind, from, to])).toEqual([
+    ['TIER', 10, 30],
+    ['RE_PRICE', 30, null],
+    ['RE_PRICE', 0, 10],
+  ])
+  expect(shared.map(({ version }) => version)).toEqual([2n, 2n, 2n])
+})
+
+it('the order of requests keeps the places of each location', () => {
+  const draw = (from: number, location: number, kind: DrawnRequest['kind'], index: number): ReceivedRequest =>
+    requestOf({ from, length: 9, location, prices: true, kind }, index)
+  const all = [draw(0, 0, 'RE_PRICE', 0), draw(0, 1, 'RE_PRICE', 1), draw(5, 0, 'TIER', 2), draw(7, 1, 'RE_PRICE', 3)]
+  expect(orderRequests(all).map(({ version }) => version)).toEqual([2n, 3n, 0n, 1n])
+})
+
+it.each([100, 101])('new prices share the rows of up to 100 waiting requests of a location: %i waiting', count => {
+  const one = (from: number, length: number, index: number): ReceivedRequest =>
+    requestOf({ from, length, location: 0, prices: true, kind: 'RE_PRICE' }, index)
+  const waiting = Array.from({ length: count }, (_, index) => one(10 * (index + 1), 5, index))
+  const shared = shareRequests([...waiting, one(0, 10 * count + 7, count)])
+  const last = shared.at(-1)?.request
+  // The last compared request takes the rows after its start.
+  expect([last?.from, last?.to]).toEqual([0, 10])
+  expect(shared[99]?.request.to).toBe(10 * count + 7)
+  expect(shared[100]?.request.to ?? null).toBe(count === 100 ? 10 : 1015)
+})
+
+it('shares many requests of one location in a time that grows in proportion to them', () => {
+  const all = Array.from({ length: 20_000 }, (_, index) =>
+    requestOf({ from: 2 * index, length: 1, location: 0, prices: true, kind: 'RE_PRICE' }, index),
+  )
+  const { user: before } = process.threadCpuUsage()
+  expect(shareRequests(orderRequests(all))).toHaveLength(20_000)
+  expect(process.threadCpuUsage().user - before).toBeLessThan(5_000_000)
 })
