@@ -1,4 +1,5 @@
 import { enableCompileCache } from 'node:module'
+import './typescript-imports.mjs'
 
 enableCompileCache()
 const { runCommandLine } = await import('./command-line/run.ts')

@@ -33,7 +33,7 @@ const commandHelp = (command: Command): string => {
 
 const commandRow = ({ name, operands, summary }: Command): readonly string[] => [[name, ...operands].join(' '), summary]
 
-/** Return the help of the program: one line for each group of commands, by subject. It fits one screen. */
+/** Return the help of the program: one line for each group of commands, by subject. It fits 24 lines with the prompt. */
 const programHelp = (): string => {
   const rows = commandSubjects.flatMap(({ subject, groups }) =>
     groups.map(({ name, summary, commands: [command] }, index) => [
@@ -44,12 +44,9 @@ const programHelp = (): string => {
   )
   return [
     'Wattledger turns meter readings into exact money.',
-    '',
-    `  ${program} COMMAND [--json]`,
-    `  ${program} COMMAND --help     also for a group, such as "account --help"`,
+    `  ${program} COMMAND [--json | --help]    also for a group: "account --help"`,
     '',
     columns(rows),
-    '',
     'Settings are those of the service; WATTLEDGER_DATA_DIR is the data folder.',
     'Exit codes: 0 success, 1 failure, 2 usage error, 3 in part, 130 interrupted.',
     '',

@@ -30,7 +30,7 @@ export type ServiceClient = {
     path: string,
     moreHeaders: Readonly<Record<string, string>>,
     signal: AbortSignal,
-  ) => Promise<Pick<Response, 'status' | 'body'>>
+  ) => Promise<{ readonly status: number; readonly body: AsyncIterable<Uint8Array> | null }>
   /** Call the API and return the body of a success. Throws `CallError` with the message of a refusal. */
   readonly ask: <T>(method: string, path: string, body?: unknown) => Promise<T>
 }
@@ -98,7 +98,8 @@ export const serviceClient = (
     throw refusalOf(method, path, answer)
   }
   const download: ServiceClient['download'] = (path, moreHeaders, signal) =>
-    fetch(new URL(path, baseUrl), { headers: { ...headers, ...moreHeaders }, signal, redirect: 'manual' }).catch(
+    fetch(new URL(path, baseUrl), { headers: { ...headers, ...moreHeaders }, signal, redirect: 'manual' }).then(
+      ({ status, body }) => ({ status, body }),
       error => {
         if (signal.aborted) throw error
         throw new CallError(`GET ${baseUrl}${path}: ${causeOf(error)}`, null, null, error)

@@ -75,6 +75,8 @@ const formatOf = ({ format, out = '' }: CommandInput['options']): string => {
 
 const bodyOf = (kind: ExportKind, options: CommandInput['options']): object => {
   const { location, device, customer, session, aggregation, direction, currency } = options
+  const [start, end] = [readTime('from', options['from']), readTime('to', options['to'])]
+  if ((parseInstant(end) ?? 0) <= (parseInstant(start) ?? 0)) throw new UsageError('--to must be after --from.')
   const members = {
     location_id: location,
     device_id: device,
@@ -89,8 +91,8 @@ const bodyOf = (kind: ExportKind, options: CommandInput['options']): object => {
   return {
     kind,
     format: formatOf(options),
-    start_time: readTime('from', options['from']),
-    end_time: readTime('to', options['to']),
+    start_time: start,
+    end_time: end,
     // JSON leaves out undefined members.
     ...members,
   }

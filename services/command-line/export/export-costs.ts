@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { ExportedRecord, NotExported } from '../../domain/interchange/exported-record.ts'
 import { writeGreenButton } from '../../domain/interchange/green-button/write-green-button.ts'
-import type { CdrFrame } from '../../domain/interchange/ocpi/cdr-frame.ts'
+import type { CdrFrame, CdrVersion } from '../../domain/interchange/ocpi/cdr-frame.ts'
 import {
   chargingSessionOf,
   isNotExported,
   type SessionPricing,
 } from '../../domain/interchange/ocpi/charging-session.ts'
-import { type CdrVersion, writeCdr } from '../../domain/interchange/ocpi/write-cdr.ts'
+import { writeCdr } from '../../domain/interchange/ocpi/write-cdr.ts'
 import type { Interval } from '../../domain/interval.ts'
 import { CommandError } from '../command.ts'
 import { askPatiently } from '../import/import-target.ts'

@@ -2,16 +2,15 @@ import { readFileSync, statSync } from 'node:fs'
 import { parseExactJson } from '../../contract/json/exact-json.ts'
 import { isExactNumber, numberText } from '../../contract/json/exact-number.ts'
 import { parseInstant, writeInstant } from '../../domain/instant.ts'
-import { type CdrFrame, readCdrFrame } from '../../domain/interchange/ocpi/cdr-frame.ts'
-import type { CdrVersion } from '../../domain/interchange/ocpi/write-cdr.ts'
+import { type CdrFrame, type CdrVersion, readCdrFrame } from '../../domain/interchange/ocpi/cdr-frame.ts'
 import { type SourceValue, sourceNumber } from '../../domain/interchange/source-value.ts'
 import { type WrittenTariffFormat, writtenTariffFormats } from '../../domain/interchange/write-tariffs.ts'
 import type { Interval } from '../../domain/interval.ts'
 import { CommandError, type CommandInput, type CommandOutcome, UsageError } from '../command.ts'
 import { openTarget } from '../import/import-target.ts'
 import { type CostSelection, exportCdrs, exportGreenButton, startCounts } from './export-costs.ts'
-import { writeExportFile } from './export-file.ts'
-import { type ExportResult, exportOutcome } from './export-report.ts'
+import { type WrittenFile, writeExportFile } from './export-file.ts'
+import { type ExportResult, exportOutcome, manifestOf } from './export-report.ts'
 import { exportTariffs } from './export-tariffs.ts'
 import { type ExportSource, parseAnswer } from './stored-records.ts'
 
@@ -26,9 +25,9 @@ const cdrVersions: Readonly<Record<Exclude<CostFormat, 'green-button'>, CdrVersi
 
 type Options = CommandInput['options']
 
-const required = (options: Options, name: string): string => {
+const required = (options: Options, name: string, advice = ''): string => {
   const value = options[name]
-  if (value === undefined) throw new UsageError(`--${name} is missing.`)
+  if (value === undefined) throw new UsageError(`--${name} is missing.${advice}`)
   return value
 }
 
@@ -79,11 +78,12 @@ const readFrameText = (file: string): string => {
 }
 
 /** Read the frame of charge detail records. Throws `UsageError` with all missing, wrong and unknown members. */
-const readFrame = (options: Options): CdrFrame => {
-  const file = required(options, 'frame')
+const readFrame = (options: Options, version: CdrVersion): CdrFrame => {
+  const advice = ' Name a JSON file with party, token and location: docs/formats-out.md has an example.'
+  const file = required(options, 'frame', advice)
   const parsed = parseExactJson(readFrameText(file))
   if (!parsed.ok) throw new CommandError(`${file} is not JSON: ${parsed.refusal.message}.`)
-  const frame = readCdrFrame(toSource(parsed.value))
+  const frame = readCdrFrame(toSource(parsed.value), version)
   if ('party' in frame) return frame
   const faults = frame.map(({ path, message }) => `${path} ${message}`).join('; ')
   throw new UsageError(`${file} is not complete: ${faults}.`)
@@ -113,7 +113,8 @@ const prepareCosts = (
       texts: exportGreenButton(source, selection, at, counts),
     })
   }
-  const details = { frame: readFrame(options), version: cdrVersions[format], at }
+  const version = cdrVersions[format]
+  const details = { frame: readFrame(options, version), version, at }
   return (source, counts) => ({
     ...{ kind: 'costs', span, sums: counts.sums },
     texts: exportCdrs(source, selection, details, counts),
@@ -134,8 +135,8 @@ const prepareTariffs = (
 const interruptedCode = 130
 
 /**
- * Export costs or tariffs in a format of others. FILE appears when it is complete. Throws `UsageError` before anything is
- * read, and `CallError` for a refusal of the service.
+ * Export costs or tariffs in a format of others. FILE has its name when it is complete. Throws `UsageError` before anything
+ * is read, `CommandError` if FILE exists, and `CallError` for a refusal of the service.
  * Source: docs/formats-out.md #formats-of-others.
  */
 export const exportInFormat = async (
@@ -159,21 +160,16 @@ export const exportInFormat = async (
     const { client } = await openTarget(input, parseAnswer)
     const counts = startCounts()
     const { texts, ...known } = prepare({ client, signal: interruption.signal }, counts)
-    const written = await writeExportFile(file, texts)
     const filters = Object.fromEntries(
       filterNames.flatMap(name => (options[name] === undefined ? [] : [[name, options[name]]])),
     )
-    const { rows, notExported } = counts
-    return exportOutcome({
-      ...known,
-      ...written,
-      format,
-      file,
-      filters,
-      rows,
-      notExported,
-      madeAt: writeInstant(input.at),
+    const madeAt = writeInstant(input.at)
+    const resultOf = (written: WrittenFile): Omit<ExportResult, 'file'> => ({
+      ...{ ...known, ...written, format, filters, madeAt },
+      ...{ rows: counts.rows, notExported: counts.notExported },
     })
+    const written = await writeExportFile(file, texts, one => manifestOf(resultOf(one)))
+    return exportOutcome({ ...resultOf(written), file })
   } catch (error) {
     if (!interruption.signal.aborted) throw error
     const text = 'Interrupted. No file is written.'

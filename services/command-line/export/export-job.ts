@@ -1,12 +1,11 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { createWriteStream, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CommandInput } from '../command.ts'
 import { CommandError } from '../command.ts'
 import { callPatiently, type ImportTarget } from '../import/import-target.ts'
 import { refusalOf } from '../service-client.ts'
+import { downloadInto } from './download-file.ts'
+import { openPart } from './export-file.ts'
 
 /** Content of a finished file. */
 export type ManifestWire = { readonly rows: number; readonly bytes: number; readonly sha256: string }
@@ -79,65 +78,25 @@ const waitForExport = async (
   }
 }
 
-/** Maximum number of times that an interrupted download continues. */
-const maxDownloads = 20
-
-/** Download the file of an export to a part. An interrupted download continues after its last byte. */
-const downloadPart = async (
-  { target, signal, out }: ExportOrder,
-  id: string,
-  manifest: ManifestWire,
-  show: (text: string) => void,
-): Promise<void> => {
-  const hash = createHash('sha256')
-  let bytes = 0
-  const count = async function* (chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    for await (const chunk of chunks) {
-      bytes += chunk.length
-      hash.update(chunk)
-      show(`${out} ${Math.floor((bytes / manifest.bytes) * 100)} % of ${megabytes(manifest.bytes)}`)
-      yield chunk
-    }
-  }
-  for (let attempt = 1; bytes < manifest.bytes || attempt === 1; attempt += 1) {
-    const answer = await target.client.download(`/exports/${id}/file`, { Range: `bytes=${bytes}-` }, signal)
-    const isRest = answer.status === 206 || (answer.status === 200 && bytes === 0)
-    if (manifest.bytes === 0 && answer.status === 416) break
-    if (!isRest || answer.body === null)
-      throw new CommandError(`The service answered ${answer.status} to the download.`)
-    const file = createWriteStream(`${out}.part`, { flags: bytes === 0 ? 'w' : 'a' })
-    const source = Readable.fromWeb(answer.body as never)
-    await pipeline(source, count, file, { signal }).catch(error => {
-      if (signal.aborted || attempt >= maxDownloads) throw error
-    })
-  }
-  if (hash.digest('hex') !== manifest.sha256)
-    throw new CommandError('The downloaded file differs from its manifest. Run the command again.')
-}
-
-/** Refuse a file that exists, so that no export replaces one. */
-export const refuseExistingFile = (out: string): void => {
-  if (existsSync(out)) throw new CommandError(`${out} exists. Choose another name for --out, or delete the file.`)
-}
-
 /**
  * Create an export, wait for it, download its file, and write its manifest. The file has its name when it is
  * complete. The export is deleted at the end, also after an interruption.
  */
 export const runExport = async (order: ExportOrder): Promise<ManifestWire> => {
-  const { target, out, status } = order
-  refuseExistingFile(out)
+  const { target, out, status, signal } = order
+  await using part = await openPart(out)
   const { show, end } = startStatus(status)
   const { id } = await createExport(order)
+  const onBytes = (bytes: number, { bytes: total }: ManifestWire): void =>
+    show(`${out} ${Math.floor((bytes / total) * 100)} % of ${megabytes(total)}`)
   try {
     const manifest = await waitForExport(order, id, show)
-    await downloadPart(order, id, manifest, show)
-    writeFileSync(`${out}.manifest.json`, `${JSON.stringify(manifest, null, 2)}\n`)
-    renameSync(`${out}.part`, out)
+    const path = `/exports/${id}/file`
+    await downloadInto(part, { client: target.client, path, ...manifest, signal, onBytes: n => onBytes(n, manifest) })
+    await part.complete(manifest)
     return manifest
   } finally {
     end()
-    rmSync(`${out}.part`, { force: true })
     await target.client.call('DELETE', `/exports/${id}`).catch(() => undefined)
   }
 }

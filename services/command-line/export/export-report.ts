@@ -1,5 +1,6 @@
 import type { ExportedRecord, NotExported } from '../../domain/interchange/exported-record.ts'
 import { formatDecimal } from '../../domain/quantity.ts'
+import { version } from '../../platform/version.ts'
 import type { CommandOutcome } from '../command.ts'
 import type { WrittenFile } from './export-file.ts'
 
@@ -39,9 +40,20 @@ const sumsToJson = ({ energy, cost, unpriced }: ExportSums) => ({
   unpriced_records: unpriced,
 })
 
+/** Return the manifest of an export: the content of its file, with the names of the manifest of POST /exports. */
+export const manifestOf = (result: Omit<ExportResult, 'file'>) => {
+  const { kind, format, span, filters, rows, sums, bytes, sha256, notExported, madeAt } = result
+  return {
+    ...{ kind, format, span, filters, rows, sums: sums === null ? null : sumsToJson(sums), sha256, bytes },
+    not_written_count: notExported.length,
+    made_at: madeAt,
+    version,
+  }
+}
+
 /** Write the result of an export. Exit codes: 0 all, 3 some parts are not written, 1 nothing is written. */
 export const exportOutcome = (result: ExportResult): CommandOutcome => {
-  const { kind, format, file, span, filters, rows, sums, bytes, sha256, notExported, madeAt } = result
+  const { format, file, rows, sums, bytes, notExported } = result
   const exitCode = notExported.length === 0 ? 0 : rows === 0 ? 1 : 3
   const more = notExported.length - shownLines
   const text = [
@@ -52,11 +64,6 @@ export const exportOutcome = (result: ExportResult): CommandOutcome => {
     ...notExported.slice(0, shownLines).map(({ id, reason, message }) => `  Not written: ${id}: ${reason}: ${message}`),
     ...(more > 0 ? [`  and ${more.toLocaleString('en')} more`] : []),
   ].join('\n')
-  const json = {
-    ...{ kind, format, file, span, filters, rows, sums: sums === null ? null : sumsToJson(sums), sha256, bytes },
-    not_written: notExported.slice(0, maxListed),
-    not_written_count: notExported.length,
-    made_at: madeAt,
-  }
+  const json = { file, ...manifestOf(result), not_written: notExported.slice(0, maxListed) }
   return { text, json, ok: exitCode === 0, exitCode }
 }

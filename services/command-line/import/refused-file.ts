@@ -17,7 +17,10 @@ export type RefusedFile = {
 }
 
 const quoted = (cell: string): string => (/[",\n\r]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
-const rowText = (cells: readonly string[]): string => `${cells.map(quoted).join(',')}\n`
+const joined = (cells: readonly string[]): string => cells.map(quoted).join(',')
+const rowText = (cells: readonly string[]): string => `${joined(cells)}\n`
+/** Text of a row with a comma between its cells, or the only cell as it is, such as a line of NDJSON. */
+const sourceText = (cells: readonly string[]): string => (cells.length === 1 ? (cells[0] ?? '') : joined(cells))
 
 const header = rowText(['line', 'field', 'code', 'message', 'row'])
 
@@ -56,7 +59,7 @@ export const openRefusedFile = async (
   return {
     add: (row, cells) => {
       if (count === 0) append(header)
-      append(rowText([String(row.line), row.field ?? '', row.code, row.message, cells.join(',')]))
+      append(rowText([String(row.line), row.field ?? '', row.code, row.message, sourceText(cells)]))
       count += 1
       if (listed.length < maxListed) listed.push(row)
     },

@@ -110,16 +110,12 @@ const refuseObjects = async (reading: FileReading, find: Finder): Promise<Refuse
 const identityOf = (reading: FileReading): string =>
   readingToRecordLine({ ...reading, value: '0', confidence: null, units: 'WH' })
 
-/** Find the earlier reading of a batch with the identity of the reading at `index`. */
-const duplicateOf = (intervals: readonly FileReading[], index: number): FileReading | undefined => {
-  const identity = identityOf(intervals[index] as FileReading)
-  return intervals.slice(0, index).find(other => identityOf(other) === identity)
-}
+/** Return the first reading of each identity of a batch. All its readings can be duplicates, so it is made once. */
+const firstReadings = (intervals: readonly FileReading[]): ReadonlyMap<string, FileReading> =>
+  new Map(intervals.map(reading => [identityOf(reading), reading] as const).reverse())
 
 const refuseDuplicate = (reading: FileReading, first: FileReading): RefusedRow =>
   refuse(reading, null, 'duplicate_row', `The reading of line ${first.line} has the same meter and times`)
-
-type Failed = MeterBatchWire['failed_records'][number]
 
 /** Create a sender. `send` throws `CallError` if the service refuses a submission as a whole or does not answer. */
 export const batchSender = (options: SenderOptions): BatchSender => {
@@ -193,23 +189,34 @@ const sendIntervals = async (batch: ReadingBatch, options: SenderOptions, find: 
   if (answer.status !== 200 || answer.body === null) throw refusalOf('PUT', path, answer)
   const { id, records_accepted: accepted, failed_records: failed } = answer.body
   const refused: RefusedRow[] = []
-  for (const failure of failed) refused.push(await explainFailure(batch.intervals, failure, options.at, find))
+  const firsts = failed.length === 0 ? new Map<string, FileReading>() : firstReadings(batch.intervals)
+  for (const { record_num: recordNumber, error } of failed) {
+    const reading = batch.intervals[recordNumber - 1]
+    if (reading === undefined)
+      throw new CallError(`The service refused the unknown record ${recordNumber}.`, null, null)
+    refused.push(await explainFailure(reading, error, { firsts, at: options.at, find }))
+  }
   return { accepted, refused, batchIds: [id] }
+}
+
+type Explanation = {
+  readonly firsts: ReadonlyMap<string, FileReading>
+  readonly at: number
+  readonly find: Finder
 }
 
 /** Find the code of a failed record: receipts have messages only. */
 const explainFailure = async (
-  intervals: readonly FileReading[],
-  { record_num: recordNumber, error }: Failed,
-  at: number,
-  find: Finder,
+  reading: FileReading,
+  error: string,
+  { firsts, at, find }: Explanation,
 ): Promise<RefusedRow> => {
-  const reading = intervals[recordNumber - 1]
-  if (reading === undefined) throw new CallError(`The service refused the unknown record ${recordNumber}.`, null, null)
   const refusal = refuseReading(reading, at) ?? (await refuseObjects(reading, find))
   if (refusal !== null) return refusal
-  const first = duplicateOf(intervals, recordNumber - 1)
-  return first === undefined ? refuse(reading, null, 'field_invalid', error) : refuseDuplicate(reading, first)
+  const first = firsts.get(identityOf(reading))
+  return first === undefined || first === reading
+    ? refuse(reading, null, 'field_invalid', error)
+    : refuseDuplicate(reading, first)
 }
 
 const sendRegisters = async ({ registers }: ReadingBatch, options: SenderOptions): Promise<readonly SentBatch[]> => {

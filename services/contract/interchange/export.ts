@@ -82,7 +82,7 @@ const manifestShape = z
       .array(z.object({ lane: count, position: z.string() }))
       .describe('Position of each partition before which all records are in the file.'),
     made_at: instantText,
-    version: z.string(),
+    version: z.string().describe('Version of Wattledger that wrote the file.'),
   })
   .meta({ component: 'ExportManifest' })
 

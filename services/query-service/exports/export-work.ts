@@ -16,6 +16,7 @@ import {
   releaseExport,
 } from '../../platform/postgres/exports/exports.ts'
 import type { Logger } from '../../platform/telemetry/logger.ts'
+import { version } from '../../platform/version.ts'
 import type { CostDependencies } from '../dependencies.ts'
 import { type ExportClaim, type ExportFolder, sha256Of, sizeOf } from './export-folder.ts'
 import { type ExportedOperations, writeCosts, writeObjects } from './write-objects.ts'
@@ -49,7 +50,6 @@ const ownFailures: readonly string[] = ['export_differs', 'clickhouse_busy', 'cl
 const minFreeBytes = 1_024 * 2 ** 20
 /** Group of the cost workers, whose offsets are the positions of stored records. */
 const workerGroup = 'cost-worker'
-const manifestVersion = '1'
 const maxExpired = 100
 
 const tooLarge = refused(
@@ -124,7 +124,7 @@ const writeFile = async (
     schema: columns.map(([name, type]) => ({ name, type })),
     lanes,
     made_at: writeInstant(at()),
-    version: manifestVersion,
+    version,
   }
   await folder.complete(file)
   return { ok: true, value: manifest }

@@ -4,7 +4,12 @@ import { importOptionsOf, type TariffImportWire, tariffImport } from '../../cont
 import type { RequestOf } from '../../contract/operation.ts'
 import { detectTariffFormat, readTariffFile } from '../../domain/interchange/read-tariff-file.ts'
 import type { SourceValue } from '../../domain/interchange/source-value.ts'
-import type { ImportContext, TariffFile, TariffFormat } from '../../domain/interchange/tariff-file.ts'
+import {
+  type ImportContext,
+  type TariffFile,
+  type TariffFormat,
+  tariffFormats,
+} from '../../domain/interchange/tariff-file.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -27,7 +32,11 @@ const readSourceOf = ({ query, body }: ImportRequest): Generator<void, Result<So
 const formatOf = ({ query }: ImportRequest, source: SourceValue): Result<TariffFormat> => {
   const format = query.format ?? detectTariffFormat(source)
   return format === null
-    ? refused('field_required', 'The format of the file is unknown. Send format', 'format')
+    ? refused(
+        'field_required',
+        `The format of the file is unknown. Set format to one of ${tariffFormats.join(', ')}`,
+        'format',
+      )
     : accepted(format)
 }
 

@@ -51,8 +51,37 @@ const columns = [
   'revision',
 ]
 
+const day = (index: number): string => new Date(Date.UTC(2024, 9, 20) + index * 86_400_000).toISOString()
+
+/** Rows of a table as texts. CSV is read without quotes, Parquet by another reader. */
+const rowsOf = async (format: 'csv' | 'ndjson' | 'parquet', answer: Response) => {
+  type Row = Readonly<Record<string, string | undefined>>
+  if (format === 'parquet') {
+    const read = await parquetReadObjects({ file: await answer.arrayBuffer() })
+    return read.map((row): Row => ({ ...row, start_time: (row['start_time'] as Date).toISOString() }))
+  }
+  const lines = (await answer.text()).trimEnd().split(/\r?\n/)
+  if (format === 'ndjson') return lines.map(line => JSON.parse(line) as Row)
+  const [head = [], ...rows] = lines.map(line => line.split(',').map(cell => cell.replaceAll('"', '')))
+  return rows.map((cells): Row => Object.fromEntries(head.map((name, index) => [name, cells[index]])))
+}
+
+/** Two locations, one with a device, and 80 days of several months. They are sent by day, the latest day first. */
+const addMonths = async (): Promise<void> => {
+  const others = [await makeHome(client, { import: 0.1 }), await makeHome(client, { import: 0.2 })]
+  const device = await makeOne(client, '/devices', { reference_id: 'meter of the table' })
+  const days = Array.from({ length: 80 }, (_, index) => 79 - index)
+  await client.submit(
+    days.flatMap(index => [
+      ...others.map(location => bought(location, 1, day(index), day(index + 1))),
+      bought(others[0] ?? '', 1, day(index), day(index + 1), { device_id: device }),
+    ]),
+  )
+}
+
 beforeAll(async () => {
   client = await system.login()
+  await addMonths()
   home = await makeHome(client, {})
   const tariff = { location_id: home, direction: 'IMPORT' }
   const tiers = [
@@ -93,16 +122,27 @@ describe('the table of all records of a period', () => {
     })
   })
 
-  it('has the rows of several months and locations in the order of start and id', async () => {
-    const others = [await makeHome(client, { import: 0.1 }), await makeHome(client, { import: 0.2 })]
-    const day = (index: number): string => new Date(Date.UTC(2024, 9, 20) + index * 86_400_000).toISOString()
-    const days = Array.from({ length: 80 }, (_, index) => index)
-    await client.submit(others.flatMap(location => days.map(index => bought(location, 1, day(index), day(index + 1)))))
-    const lines = (await textOf('ndjson', `start_time=${day(0)}&end_time=${day(80)}`)).trim().split('\n')
-    const keys = lines.map(line => JSON.parse(line)).map(({ start_time, id }) => `${start_time} ${id}`)
-    expect(keys).toHaveLength(160)
-    expect(keys).toEqual(keys.toSorted())
-  })
+  it.each(['ndjson', 'csv', 'parquet'] as const)(
+    'has the rows of several months and locations in the documented order as %s',
+    async format => {
+      const days = Array.from({ length: 80 }, (_, index) => index)
+      const answer = await table(format, `start_time=${day(0)}&end_time=${day(80)}`)
+      const rows = await rowsOf(format, answer)
+      const keys = rows.map(row =>
+        format === 'parquet'
+          ? [
+              ...[row['start_time']?.slice(0, 7), row['location_id'], row['start_time']?.slice(0, 10)],
+              ...[row['device_id'] ?? '', row['start_time'], row['id']],
+            ]
+          : [row['start_time'], row['id']],
+      )
+      expect(keys).toHaveLength(240)
+      expect(keys).toEqual(keys.toSorted((a, b) => (a.join() < b.join() ? -1 : 1)))
+      const starts = rows.map(row => row['start_time'])
+      if (format === 'parquet') expect(starts).not.toEqual(starts.toSorted())
+      expect(new Set(starts)).toEqual(new Set(days.map(day)))
+    },
+  )
 
   it('is RFC 4180 text as CSV, and no text of it is a formula', async () => {
     const answer = await table('csv')

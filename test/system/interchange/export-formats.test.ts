@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { cdrFrame } from '../../support/interchange/cdr-frame.ts'
 import { runImport } from '../../support/interchange/run-import.ts'
@@ -22,6 +23,14 @@ const exportFile = async (kind: 'costs' | 'tariffs', format: string, options: Re
   const variables = { WATTLEDGER_API_KEY: key, WATTLEDGER_DATA_DIR: folder }
   const { code, out, err } = await runCommand(['export', kind, ...args, '--json'], variables)
   const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const manifest = existsSync(file) ? JSON.parse(readFileSync(`${file}.manifest.json`, 'utf8')) : null
+  if (manifest !== null) {
+    const { file: _, not_written: __, ...reported } = JSON.parse(out)
+    expect(manifest).toEqual(reported)
+    expect(manifest).toMatchObject({ kind, format, bytes: Buffer.byteLength(text), version: expect.any(String) })
+    expect(manifest.sha256).toBe(createHash('sha256').update(text).digest('hex'))
+  }
+  expect(existsSync(`${file}.manifest.json`)).toBe(existsSync(file))
   return { exitCode: code, report: (out === '' ? null : JSON.parse(out)) as Report, err, file, text }
 }
 
@@ -148,11 +157,11 @@ describe('tariffs', () => {
   })
 })
 
-describe('a failed export', () => {
+describe('an export that fails', () => {
   it('leaves no file', async () => {
     const { exitCode, err, file } = await exportFile('costs', 'green-button', { location: 'unknown', ...span })
     expect(exitCode).toBe(1)
     expect(err).toContain('location_not_found')
-    expect([file, `${file}.part`].some(existsSync)).toBe(false)
+    expect(readdirSync(dirname(file))).toEqual([])
   })
 })

@@ -14,12 +14,19 @@ const system = useSharedSystem()
 const rowCount = 3_000
 const nothing = (): void => undefined
 
-/** Import a file whose lines up to `doneLine` an earlier run sent. Return its report, and the cells of line 2 at the end. */
-const importRest = async (values: (index: number) => string, doneLine: number) => {
+/**
+ * Import a file whose lines up to `doneLine` an earlier run sent. `times`: rows of each interval, one after the other.
+ * Returns the report, and the cells of line 2 at the end.
+ */
+const importRest = async (values: (index: number) => string, doneLine: number, times = 1) => {
   const folder = makeTestFolder()
   const file = join(folder, 'readings.csv')
   const instant = (index: number): string => new Date(Date.UTC(2026, 0, 1) + index * 60_000).toISOString()
-  const rows = Array.from({ length: rowCount }, (_, row) => `${instant(row)},${instant(row + 1)},${values(row)}`)
+  const minute = (row: number): number => Math.floor(row / times)
+  const rows = Array.from(
+    { length: rowCount },
+    (_, row) => `${instant(minute(row))},${instant(minute(row) + 1)},${values(row)}`,
+  )
   writeFileSync(file, `start,end,value\n${rows.join('\n')}\n`)
   const { base_url: baseUrl, test_key: key } = system.sandbox()
   const variables = { WATTLEDGER_API_KEY: key, WATTLEDGER_DATA_DIR: folder }
@@ -49,5 +56,23 @@ describe('an import that continues', () => {
     const { report, kept } = await importRest(() => '', 1)
     expect(report).toMatchObject({ rows: rowCount, blank: rowCount, accepted: 0 })
     expect(kept).toEqual([])
+  })
+})
+
+describe('an import of rows that repeat each other', () => {
+  it('names the first row of each, in a time that grows with their number only', { timeout: 60_000 }, async () => {
+    const startedAt = process.cpuUsage()
+    const { report } = await importRest(() => '1', 1, 3)
+    const { user, system: kernel } = process.cpuUsage(startedAt)
+    expect(report).toMatchObject({ rows: rowCount, accepted: rowCount / 3, refused_rows: (rowCount * 2) / 3 })
+    // Line 2 is the first row: lines 3 and 4 repeat it, then lines 6 and 7 repeat line 5.
+    const messages = report.refused.map(({ line, code, message }) => [line, code, message])
+    expect(messages.slice(1, 3)).toEqual([
+      [4, 'duplicate_row', 'The reading of line 2 has the same meter and times.'],
+      [6, 'duplicate_row', 'The reading of line 5 has the same meter and times.'],
+    ])
+    expect(messages.at(-1)?.[2]).toBe(`The reading of line ${rowCount - 1} has the same meter and times.`)
+    // Comparing each row with all earlier rows takes several seconds.
+    expect((user + kernel) / 1e6).toBeLessThan(2)
   })
 })

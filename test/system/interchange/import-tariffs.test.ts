@@ -109,6 +109,11 @@ describe('an import of tariffs', () => {
     expect(await errorOf(send(await newLocation(), file, query))).toEqual([400, code, field])
   })
 
+  it('names the formats if that of the file is unknown', async () => {
+    const { text } = await send(await newLocation(), { prices: [1] })
+    expect(text).toContain('Set format to one of urdb, ocpi, fri-nettleie, datahub-pricelist, octopus.')
+  })
+
   it('needs a location of the account', async () => {
     const unknown = 'loc_000000000000000000000000'
     expect(await errorOf(send(unknown, rate(0.1)))).toEqual([400, 'location_not_found', 'location_id'])

@@ -107,4 +107,5 @@ export const findColumns = (
 const guardedText = /^'[=+\-@\t\r]/
 
 /** Remove the apostrophe that keeps a spreadsheet from reading a text as a formula. */
-export const unguardText = (cell: string): string => (guardedText.test(cell) ? cell.slice(1) : cell)
+export const unguardText = (cell: string): string =>
+  cell.startsWith("'") && guardedText.test(cell) ? cell.slice(1) : cell

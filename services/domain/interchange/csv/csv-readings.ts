@@ -37,6 +37,14 @@ const instantsOnly = (): LocalTimes => {
   }
 }
 
+const maxListedHeadings = 20
+const maxHeadingLength = 40
+
+const listHeadings = (header: readonly string[]): string => {
+  const listed = header.slice(0, maxListedHeadings).map(heading => heading.slice(0, maxHeadingLength))
+  return [...listed, ...(header.length > maxListedHeadings ? ['…'] : [])].join(', ')
+}
+
 /**
  * Open a reader for a file with this header. Returns a problem if the columns do not give readings.
  * Law: rows leave in file order, so the last row taken is the last one that is complete.
@@ -50,7 +58,7 @@ export const openCsvReadings = (
   const columns = findColumns(header, choices, isReadingField)
   if ('problem' in columns) return columns
   const problem = columnsProblem(columns, rules)
-  if (problem !== null) return problem
+  if (problem !== null) return { problem: `${problem.problem} The file has the columns ${listHeadings(header)}.` }
   const times = rules.zone === null ? instantsOnly() : localTimes(rules.zone, rules.ambiguous)
   const open = (readRow: RowReader, usedOthers: ReadonlySet<number>): CsvReadings => ({
     otherHeadings: columns.others.filter(index => !usedOthers.has(index)).map(index => header[index] ?? ''),

@@ -59,7 +59,7 @@ const vatOf = (record: SourceField, { options, report }: ImportReader): Fraction
   if (vatClass !== null && vatClass !== 'D01' && vatClass !== 'D02') throw sourceFault(field.path, 'must be D01 or D02')
   if (vatClass !== 'D02') return null
   if (options.vat !== 'NONE') return givenVat(options) ?? danishVat
-  const message = 'The tax of 25 % is not added. Send vat to add it.'
+  const message = 'The tax of 25 % is not added. To add it, set vat, or --vat on the command line.'
   report.addNotImported({ path: field.path, reason: 'tax', affects: 'bill', message })
   return null
 }

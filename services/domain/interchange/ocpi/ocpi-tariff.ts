@@ -62,7 +62,7 @@ const readVat = (component: SourceField, { isAdded, given }: Tax, { report, opti
     return null
   }
   if (options.vat === 'NONE') {
-    const message = 'The tax is not added. Send vat to add it.'
+    const message = 'The tax is not added. To add it, set vat, or --vat on the command line.'
     if (vat !== null && !isZero(vat))
       report.addNotImported({ path: sourceField.path, reason: 'tax', affects: 'bill', message })
     return null

@@ -2,11 +2,8 @@ import { writeInstant } from '../../instant.ts'
 import { formatDecimal, type Money } from '../../quantity.ts'
 import { roundByLargestRemainder } from '../../statement/round-lines.ts'
 import { type SourceObject, type SourceValue, sourceNumber, writeSource } from '../source-value.ts'
-import type { CdrFrame } from './cdr-frame.ts'
+import type { CdrFrame, CdrVersion } from './cdr-frame.ts'
 import { type ChargingSession, type CostPart, costParts } from './charging-session.ts'
-
-/** Versions of charge detail records. They differ in the members of a price. */
-export type CdrVersion = '2.2.1' | '2.3.0'
 
 /** Numbers of OCPI have 4 decimals. A unit is 1e-4 of a currency, kWh or hour. */
 const decimals = 4

@@ -152,6 +152,6 @@ export const readEnergy = (item: SourceField, reader: ImportReader, sourceId: st
 
 /** Return the tax rate of the options for a format without taxes. Throws a fault if the options refer to the file. */
 export const requiredVat = ({ options }: ImportReader): Fraction | null => {
-  if (options.vat === 'SOURCE') throw sourceFault('', 'has no tax rates. Send vat as a percentage, such as 25')
+  if (options.vat === 'SOURCE') throw sourceFault('', 'has no tax rates. Set vat (--vat) to a percentage, such as 25')
   return givenVat(options)
 }

@@ -13,8 +13,6 @@ import { type EngineFile, engineFormats, type FileEngine, fileSettings } from '.
 const maxSessions = 2
 /** Interval in ms in which a cancelled statement is ended again, in case it had not begun. */
 const cancelIntervalMs = 250
-/** A statement may name 2,000,000 tariffs. */
-const maxStatementBytes = 64 * 1_048_576
 
 type FileSession = { readonly session: EngineSession; last: Promise<unknown>; waiting: number }
 
@@ -35,19 +33,12 @@ export type ChdbFileOptions = {
 export const chdbFileEngine = ({ openSession, failureOf }: ChdbFileOptions): ChdbFileEngine => {
   const sessions: FileSession[] = []
   let control: EngineSession | null = null
-  const open = async (): Promise<FileSession> => {
-    const session = openSession()
-    await session.query(`SET max_query_size=${maxStatementBytes}`)
-    return { session, last: Promise.resolve(), waiting: 0 }
+  const openAll = (): void => {
+    control ??= openSession()
+    while (sessions.length < maxSessions) sessions.push({ session: openSession(), last: Promise.resolve(), waiting: 0 })
   }
-  let opening: Promise<void> | null = null
-  const openAll = async (): Promise<void> => {
-    for (let count = 0; count < maxSessions; count += 1) sessions.push(await open())
-    control = openSession()
-  }
-  const idlest = async (): Promise<FileSession> => {
-    opening ??= openAll()
-    await opening
+  const idlest = (): FileSession => {
+    openAll()
     return sessions.reduce((best, one) => (one.waiting < best.waiting ? one : best))
   }
   const kill = async (label: string, isOver: () => boolean): Promise<void> => {
@@ -62,7 +53,7 @@ export const chdbFileEngine = ({ openSession, failureOf }: ChdbFileOptions): Chd
     signal: AbortSignal,
     work: (session: EngineSession) => Promise<T>,
   ): Promise<T> => {
-    const chosen = await idlest()
+    const chosen = idlest()
     chosen.waiting += 1
     const before = chosen.last
     let isOver = false
@@ -92,14 +83,13 @@ export const chdbFileEngine = ({ openSession, failureOf }: ChdbFileOptions): Chd
     },
     rows: (select, signal) => {
       const label = randomUUID()
-      const sql = `${select} SETTINGS ${fileSettings}, log_comment=${textLiteral(label)}`
+      const sql = `${select} SETTINGS ${fileSettings('parquet')}, log_comment=${textLiteral(label)}`
       return run(label, signal, async session => {
         const answer = await session.query(sql, 'JSONCompactEachRow')
         return linesOf(answer.text()).map(line => JSON.parse(line) as readonly unknown[])
       })
     },
     close: async () => {
-      await opening
       for (const { session, last } of sessions) {
         await last
         session.close()
@@ -111,7 +101,7 @@ export const chdbFileEngine = ({ openSession, failureOf }: ChdbFileOptions): Chd
 
 const insertStatement = (select: string, { path, format }: EngineFile, label: string): string =>
   `INSERT INTO FUNCTION file(${textLiteral(path)}, '${engineFormats[format]}')
-  ${select} SETTINGS ${fileSettings}, log_comment=${textLiteral(label)}`
+  ${select} SETTINGS ${fileSettings(format)}, log_comment=${textLiteral(label)}`
 
 /**
  * Open a file engine without tables, in a folder that is removed at the end. A process whose tables are on a server uses

@@ -1,4 +1,4 @@
-import type { TableFormat } from '../../../domain/interchange/table-format.ts'
+import { isByTime, type TableFormat } from '../../../domain/interchange/table-format.ts'
 import type { Tenant } from '../../../domain/tenant.ts'
 import { textLiteral } from '../encoding/literals.ts'
 import { type RowSelection, selectionConditions } from '../meter-cost/meter-cost-pages.ts'
@@ -70,7 +70,7 @@ const tariffTexts = (isNonCommodity: boolean, { nonCommodityIds }: RecordTable):
   return `nullIf(arrayStringConcat(arrayMap(tariff -> concat('trf_', ${hexOf('tariff')}), ${chosen}), ' '), '')`
 }
 
-/** Stored columns of the sorted rows. Texts are written after the sort, so that the sort has few bytes. */
+/** Stored columns of the ordered rows. */
 const storedColumns = `record_id AS record, location_id AS location, device_id AS device,
   session_reference_id AS session, record_reference_id AS reference, energy_flow_direction AS flow,
   tariff_direction AS direction, status = 'UNPRICED' AS is_unpriced, currency, tariff_ids AS tariffs,
@@ -111,16 +111,22 @@ const pieceValues = `part.2 AS start_time, part.3 AS end_time, part.4 AS energy_
 const rowsOfTable = ({ tenant, selection }: Pick<RecordTable, 'tenant' | 'selection'>): string =>
   meterCost(tenant, selectionConditions(selection).join(' AND ') || 'true')
 
+const timeOrder = 'start_time, record_id'
+/** Order of the stored rows. The engine reads the rows in this order without a sort. */
+const storedOrder = `account_id, live_mode, location_id, toDate(start_time), device_id, energy_flow_direction, tariff_direction,
+  start_time, record_id`
+
 /**
- * Return the SELECT of a table of records, ordered by start and id. One statement reads one state of the rows. It sorts
- * one period after the other (`fileSettings`), so that its memory does not grow with their number.
+ * Return the SELECT of a table of records, in the order of docs/rules/export.md. One statement reads one state of the
+ * rows. It reads one period after the other (`fileSettings`), so that its memory does not grow with the number of rows.
  * `months`: starts of the months in which the table has rows.
  */
 export const recordTableSelect = (table: RecordTable, months: readonly number[]): string => {
-  const { tenant, selection, hasPieces } = table
+  const { tenant, selection, hasPieces, format } = table
+  const order = isByTime(format) ? timeOrder : storedOrder
   const periods = periodsOf(selection, months).map(
     period => `(SELECT ${storedColumns}${hasPieces ? storedPieces : ''} ${rowsOfTable({ tenant, selection: period })}
-    ORDER BY start_time, record_id)`,
+    ORDER BY ${order})`,
   )
   return `SELECT ${sharedColumns(table)}, ${hasPieces ? pieceValues : recordValues}
   FROM (${periods.join(' UNION ALL ')}) ${hasPieces ? pieceOfRow : ''}`

@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { PercentageCharge, SessionCharge } from '../../../../services/domain/charge/charge.ts'
 import type { ExportedRecord } from '../../../../services/domain/interchange/exported-record.ts'
-import { readCdrFrame } from '../../../../services/domain/interchange/ocpi/cdr-frame.ts'
+import { type CdrVersion, readCdrFrame } from '../../../../services/domain/interchange/ocpi/cdr-frame.ts'
 import {
   chargingSessionOf,
   isNotExported,
   type SessionPricing,
 } from '../../../../services/domain/interchange/ocpi/charging-session.ts'
-import { type CdrVersion, writeCdr } from '../../../../services/domain/interchange/ocpi/write-cdr.ts'
+import { writeCdr } from '../../../../services/domain/interchange/ocpi/write-cdr.ts'
 import { timeZone } from '../../../../services/platform/time-zone.ts'
 import { cdrFrame } from '../../../support/interchange/cdr-frame.ts'
 
@@ -52,7 +52,7 @@ const vat = (change: Partial<PercentageCharge> = {}): PercentageCharge => ({
   ...{ base: { kinds: null, components: null, directions: ['IMPORT'] }, ...change },
 })
 
-const frame = readCdrFrame(cdrFrame)
+const frame = readCdrFrame(cdrFrame, '2.2.1')
 type Cdr = Readonly<Record<string, unknown>> & {
   readonly charging_periods: readonly {
     readonly start_date_time: string
@@ -193,13 +193,57 @@ describe('a charge detail record', () => {
 describe('a frame', () => {
   it('names each missing, wrong and unknown member', () => {
     const { uid: _, ...token } = cdrFrame.token
-    const faults = readCdrFrame({ ...cdrFrame, token: { ...token, type: 'CARD' }, vat: 'x' })
+    const faults = readCdrFrame({ ...cdrFrame, token: { ...token, type: 'CARD' }, vat: 'x' }, '2.2.1')
     expect(faults).toEqual([
       { path: '/token/uid', message: 'is missing' },
       { path: '/token/type', message: expect.stringContaining('RFID') },
       { path: '/vat', message: 'is unknown' },
     ])
-    expect(readCdrFrame({})).toHaveLength(19)
-    expect(readCdrFrame('text')).not.toHaveProperty('party')
+    expect(readCdrFrame({}, '2.2.1')).toHaveLength(19)
+    expect(readCdrFrame('text', '2.2.1')).not.toHaveProperty('party')
+  })
+
+  it('accepts only texts of the form that OCPI requires', () => {
+    const { party, location } = cdrFrame
+    const coordinates = { latitude: '52.09', longitude: 'east' }
+    const faults = readCdrFrame(
+      {
+        ...cdrFrame,
+        party: { ...party, country_code: 'nl', party_id: 'WL' },
+        location: { ...location, country: 'NL', coordinates },
+      },
+      '2.2.1',
+    )
+    expect('party' in faults ? [] : faults.map(({ path }) => path)).toEqual([
+      '/party/country_code',
+      '/party/party_id',
+      '/location/country',
+      '/location/coordinates/latitude',
+      '/location/coordinates/longitude',
+    ])
+  })
+
+  it('knows EMAID tokens from version 2.3.0 on', () => {
+    const withEmaid = { ...cdrFrame, token: { ...cdrFrame.token, type: 'EMAID' } }
+    expect(readCdrFrame(withEmaid, '2.2.1')).toMatchObject([{ path: '/token/type' }])
+    expect(readCdrFrame(withEmaid, '2.3.0')).toHaveProperty('token.type', 'EMAID')
+  })
+
+  it('knows the connector types of version 2.2.1, and takes others from version 2.3.0 on', () => {
+    const isRead = (standard: string, version: CdrVersion): boolean =>
+      'party' in
+      readCdrFrame({ ...cdrFrame, location: { ...cdrFrame.location, connector_standard: standard } }, version)
+    const known = [
+      'CHADEMO',
+      'IEC_62196_T1_COMBO',
+      'IEC_62196_T3C',
+      'IEC_60309_2_single_16',
+      'DOMESTIC_O',
+      'NEMA_14_50',
+    ]
+    const unknown = ['iec_62196_t2', 'IEC_62196_T2_', 'IEC_62196_T3A_COMBO', 'NEMA_5_50', 'Type 2', 'SAE_J3400', 'MCS']
+    expect(known.filter(one => !isRead(one, '2.2.1'))).toEqual([])
+    expect(unknown.filter(one => isRead(one, '2.2.1'))).toEqual([])
+    expect([...known, ...unknown].filter(one => !isRead(one, '2.3.0'))).toEqual([])
   })
 })

@@ -121,7 +121,11 @@ describe('rows with one reading', () => {
     expect(read('start|value\n', {})[0]).toContain('--interval PT15M')
     expect(read('start|end|value\n', { unit: null })[0]).toContain('--unit')
     expect(read('start|end|value\n', { location: null })[0]).toContain('--location')
-    expect(read('start|end|kwh\n', {})[0]).toContain('--columns value=HEADING')
+    expect(read('start|end|kwh\n', {})[0]).toContain(
+      '--columns value=HEADING. The file has the columns start, end, kwh.',
+    )
+    const wide = Array.from({ length: 21 }, (_, index) => `h${index}`.padEnd(60, 'x'))
+    expect(read(`${wide.join('|')}\n`, {})[0]).toMatch(/ h0x{38}, .* h19x{37}, …\.$/)
     expect(read('start|end|kwh\n', {}, 'value=energy')[0]).toContain('no column "energy"')
   })
 })
