@@ -10,6 +10,7 @@ import { signInThrottle } from '../platform/http/throttle/sign-in-throttle.ts'
 import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { connectPages, logoUrls } from './connect/connect-page.ts'
 import { createConsole } from './console/console-pages.ts'
+import { startWarming } from './console/warm-pages.ts'
 
 /** Read the settings of the OpenID provider, with its secret from the variable or the file. */
 const readOpenIdSettings = ({ secretFile, clientSecret, ...settings }: OpenIdConfig): OpenIdSettings => ({
@@ -19,8 +20,11 @@ const readOpenIdSettings = ({ secretFile, clientSecret, ...settings }: OpenIdCon
 
 const elapsed = (): number => performance.now()
 
-/** Open the pages for browsers: Connect, and the console, which calls the API. */
-export const openWeb = ({ config, database, secrets: { secret }, logger }: SharedDependencies): RoleModule => {
+/** Open the pages for browsers: Connect, and the console, which calls the API. The stack ends their work. */
+export const openWeb = (
+  { config, database, secrets: { secret }, logger }: SharedDependencies,
+  opening: AsyncDisposableStack,
+): RoleModule => {
   const dependencies = { database, secret, at: currentInstant }
   const readLogoUrls = logoUrls(dependencies)
   return {
@@ -29,11 +33,10 @@ export const openWeb = ({ config, database, secrets: { secret }, logger }: Share
     mount: app => {
       const fetchFromApp = (request: Request, environment: unknown) =>
         app.fetch(request, environment as object | undefined)
+      const shared = { ...dependencies, bearerTokens: bearerTokens(secret), logger, fetch: fetchFromApp }
+      opening.use(startWarming(shared))
       const consoleApp = createConsole({
-        ...dependencies,
-        bearerTokens: bearerTokens(secret),
-        logger,
-        fetch: fetchFromApp,
+        ...shared,
         passwords: passwordHasher(),
         throttle: signInThrottle(),
         peerOf: peerFinder(config.trustedProxies),

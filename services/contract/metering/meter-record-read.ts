@@ -292,7 +292,7 @@ export const meterRecordList = defineOperation({
   id: 'meter_record_list',
   summary: 'List records',
   description:
-    'Returns the records of a location (including its devices), a device, a session, a record reference or a batch, newest start first. One of the five is required; start_time and end_time select records that start in that period. A page can have fewer records than limit if they have more than 100,000 pieces together; has_more is then true. With start_time and end_time, and without limit and cursor, a table (CSV, NDJSON, Parquet or Arrow by Accept) has all records of the period, oldest start first; the account is then the default selection.',
+    'Returns the records of a location (including its devices), a device, a session, a record reference or a batch, newest start first. One of the five is required; start_time and end_time select records that start in that period. A page can have fewer records than limit if they have more than 100,000 pieces together; has_more is then true. With start_time and end_time, and without limit and cursor, a table (CSV, NDJSON, Parquet or Arrow by Accept) has all records of the period, by start and id as CSV and NDJSON, and in the stored order as Parquet and Arrow; the account is then the default selection.',
   tag,
   ...listing('StoredMeterRecord', storedRecordShape, '/meters/records', example),
   routes: sameRoute('GET', '/meters/records'),

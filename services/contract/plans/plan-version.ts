@@ -19,7 +19,7 @@ import {
 /** Tariffs and charges of a version. */
 export type PlanPrices = { readonly tariffs: readonly PlanTariffTerms[]; readonly charges: readonly ChargeTerms[] }
 
-/** Stored version of a plan. `startDay` is a day number of `civil-date.ts`, null from ever; `createdAt` in ms. */
+/** Stored version of a plan. `startDay` is a day number of `civil-date.ts`, null without a start; `createdAt` in ms. */
 export type PlanVersionView = PlanPrices & {
   readonly planId: string
   readonly version: number
@@ -89,7 +89,7 @@ export function* readPlanPrices(input: PricesInput): Generator<
 /** Version in the answer of a plan. */
 export const versionMembers = {
   version: count,
-  from: orNull(dateText).describe('First local day; null from ever.'),
+  from: orNull(dateText).describe('First local day; null for the first version, which applies from the beginning.'),
   tariffs: z.array(planTariffShape),
   charges: z.array(chargeTermsShape),
   time_created: instantText,

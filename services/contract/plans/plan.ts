@@ -175,7 +175,7 @@ export const planCreate = defineOperation({
   id: 'plan_create',
   summary: 'Create a plan',
   description:
-    'A plan has tariffs and charges for many locations. Its first version applies from ever. Assign the plan to locations, and each of them gets the tariffs and charges.',
+    'A plan has tariffs and charges for many locations. Its first version applies from the beginning. Assign the plan to locations, and each of them gets the tariffs and charges.',
   tag,
   access: 'all',
   routes: planRoutes('POST'),

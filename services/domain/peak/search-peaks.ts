@@ -26,8 +26,11 @@ type PeakNetwork = {
   readonly intervals: SlotIntervals
   readonly loads: readonly (readonly Load[])[]
   readonly penalty: number
-  readonly marginKwh: number
+  readonly margin: Margin
 }
+
+/** Distance to a step that rounding must not pass: of the energy of an interval in kWh, and of its power in kW. */
+type Margin = { readonly kwh: number; readonly kw: number }
 
 const maxFlows = 100
 /** Maximum work, about 15 s, in the unit of `CappedFlow`. */
@@ -90,6 +93,16 @@ const penaltyOf = ({ slots, sign }: FlowInput, { terms, groups }: DirectionPeaks
   return Math.min(1e15, Math.ceil(range + (1.5 * rates + 100 * jumps) * highest * 1e9))
 }
 
+/**
+ * Return the distance to a step. The energy of each job is rounded to 1e-9 kWh. The mean of n powers is rounded to 1e-9 kW,
+ * so their sum can be n / 2 · 1e-9 kW higher. The margin of the energy includes one power.
+ */
+const marginOf = ({ problem }: FlowInput, terms: readonly PeakTerm[]): Margin => {
+  const highest = terms.filter(term => jumpsOf(term).length > 0).map(term => term.highest)
+  if (highest.length === 0) return { kwh: 0, kw: 0 }
+  return { kwh: (problem.demand.length + 2) * 1e-9, kw: (Math.max(...highest) - 1) * 1e-9 }
+}
+
 const createNetwork = (input: FlowInput, peaks: DirectionPeaks): PeakNetwork => {
   const loads = loadsByInterval(peaks).map(([, list]) => list)
   return {
@@ -97,26 +110,27 @@ const createNetwork = (input: FlowInput, peaks: DirectionPeaks): PeakNetwork => 
     loads,
     intervals: { ofSlot: intervalsOfSlots(input, loads), count: loads.length },
     penalty: penaltyOf(input, peaks),
-    // The energy of each job is rounded to 1e-9 kWh, which must not pass a step.
-    marginKwh: peaks.terms.some(term => jumpsOf(term).length > 0) ? (input.problem.demand.length + 2) * 1e-9 : 0,
+    margin: marginOf(input, peaks.terms),
   }
 }
 
 /** Limit of an interval on the scale of the flow, and the group that sets it. */
 type Limit = { readonly load: Load | null; readonly limit: number }
 
-const limitsOf = ({ input, loads, marginKwh }: PeakNetwork, levels: readonly number[] | null): readonly Limit[] => {
-  const total = totalDemand(input.problem)
+const limitsOf = ({ input, loads, margin }: PeakNetwork, levels: readonly number[] | null): readonly Limit[] => {
+  // A limit above the demand is never reached, so that it has no value. A level must not get the value of a lower limit.
+  const unreached = totalDemand(input.problem) + 1
   const unitsOfEnergy = Number(energyUnitMs / input.scale.unit)
   return loads.map(list => {
     let tightest: { readonly load: Load | null; readonly kwh: number } = { load: null, kwh: Number.POSITIVE_INFINITY }
     for (const load of levels === null ? [] : list) {
-      const kwh = ((levels?.[load.group] ?? 0) * load.hours) / load.weight - load.base - marginKwh
+      const power = (levels?.[load.group] ?? 0) - margin.kw
+      const kwh = (power * load.hours) / load.weight - load.base - margin.kwh
       if (kwh < tightest.kwh) tightest = { load, kwh }
     }
     const { load, kwh } = tightest
-    if (load === null) return { load, limit: total }
-    return { load, limit: Math.min(total, Math.max(0, Math.floor(kwh * 1e9) * unitsOfEnergy)) }
+    if (load === null) return { load, limit: unreached }
+    return { load, limit: Math.min(unreached, Math.max(0, Math.floor(kwh * 1e9) * unitsOfEnergy)) }
   })
 }
 

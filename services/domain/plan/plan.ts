@@ -32,7 +32,7 @@ export const specialDaysOfCharge = (charge: ChargeTerms): readonly SpecialDay[] 
   return [...new Set([...windows.flatMap(({ days }) => days.filter(isSpecialDay)), ...specialDaysOf(schedule)])]
 }
 
-/** Prices of a plan from a local day on; null: from ever. A version ends at the start of the next one. */
+/** Prices of a plan from a local day on; null: without a start. A version ends at the start of the next one. */
 export type PlanVersion<Tariff extends Keyed = PlanTariff, Charge extends Keyed & OpenDays = PlanCharge> = {
   readonly version: number
   readonly startDay: number | null

@@ -10,7 +10,7 @@ type SimulatedPlanTariff = Pick<Tariff, 'direction' | 'type' | 'marketRates' | '
   readonly component: string
 }
 
-/** Version of a plan: its prices from a local day on; null: from ever. */
+/** Version of a plan: its prices from a local day on; null: without a start. */
 export type SimulatedPlanVersion = Pick<PlanVersion, 'version' | 'startDay'> & {
   readonly tariffs: readonly SimulatedPlanTariff[]
   readonly charges: readonly ChargeTerms[]

@@ -5,6 +5,8 @@ import type { StoredPart } from '../../platform/clickhouse/meter-cost/stored-par
 
 /** Maximum number of cached buckets. A bucket takes some 500 bytes. */
 const maxBuckets = 5_000
+/** Longest text of a cached bucket. Rows in many currencies make a text longer. All buckets take 20 MB at most. */
+const maxTextLength = 4_096
 /** Maximum number of edges of a cached answer: its buckets must not push out those of all other answers. */
 export const maxCachedEdges = 400
 
@@ -64,11 +66,12 @@ export const textsByStart = (lines: string): BucketTexts =>
     ]),
   )
 
-/** Store the sums of buckets that no row crosses. The oldest buckets are removed. */
+/** Store the sums of buckets that no row crosses. The oldest buckets are removed, and long texts are not stored. */
 export const storeBuckets = (cache: BucketSumCache, buckets: readonly KeyedBucket[], texts: BucketTexts): void => {
   for (const { from, key, parts } of buckets) {
+    const lines = texts.get(from) ?? ''
     cache.delete(key)
-    cache.set(key, { parts, lines: texts.get(from) ?? '' })
+    if (lines.length <= maxTextLength) cache.set(key, { parts, lines })
   }
   for (const key of cache.keys()) {
     if (cache.size <= maxBuckets) break

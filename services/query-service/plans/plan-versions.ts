@@ -142,7 +142,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       const version = await retrieveVersion(transaction, plan.id, versionNumber(request))
       if (version === null) return noVersion
       if (startDay !== undefined && version.startDay === null)
-        return refused('field_immutable', 'The first version applies from ever: leave from out', 'from')
+        return refused('field_immutable', 'The first version applies from the beginning: leave from out', 'from')
       const patch = omitUndefined({ startDay, ...read.value })
       const updated = await updateVersion(transaction, plan, version, patch)
       if (!updated.ok) return updated

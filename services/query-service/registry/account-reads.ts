@@ -107,12 +107,11 @@ const answerOverview = async (
     failedRecordsSince(clickHouse, tenant, firstBatchId(at - failedDays * dayMs), listed),
     acceptedRecordsSince(clickHouse, tenant, firstBatchId(at - acceptedHours * hourMs)),
   ])
-  const references = await withTenant(database, tenant, transaction =>
-    readLocationReferences(
-      transaction,
-      unpriced.map(({ locationId }) => locationId),
-    ),
-  )
+  const unpricedIds = unpriced.map(({ locationId }) => locationId)
+  const references =
+    unpricedIds.length === 0
+      ? new Map<string, string>()
+      : await withTenant(database, tenant, transaction => readLocationReferences(transaction, unpricedIds))
   return accountOverviewToWire({
     ...tenant,
     ...facts,

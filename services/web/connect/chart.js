@@ -4,6 +4,8 @@ import { text } from './texts.js'
 
 const size = { width: 420, height: 180, left: 4, right: 4, top: 20, bottom: 24 }
 const hourMs = 3_600_000
+/** Width of the longest word for now, on phones. */
+const nowWordWidth = 110
 
 /** Time of day of an instant text, in its own offset. */
 const clockOf = text => text.slice(11, 16)
@@ -24,7 +26,7 @@ const barShape = (rate, box, isNow, currency) => {
 
 /** Vertical line at `x` with its label. A halo keeps the line visible on each bar. */
 const nowMark = x => {
-  const isLate = x > size.width - 40
+  const isLate = x > size.width - nowWordWidth
   const lineEnds = { x1: x, x2: x, y1: 4, y2: size.height - size.bottom }
   return [
     svgElement('line', { ...lineEnds, class: 'now-halo' }),

@@ -47,12 +47,12 @@ export const textInput = (value, attributes = {}) =>
 export const numberInput = (value, attributes = {}) =>
   textInput(value, { inputmode: 'decimal', autocomplete: 'off', class: 'number', ...attributes })
 
-/** Radio buttons for options {value, title, text?, picture?}. */
-export const choice = (legend, name, options, chosen) =>
+/** Radio buttons for options {value, title, text?, picture?}. `isNamed`: the legend is visible. */
+export const choice = (legend, name, options, chosen, isNamed = false) =>
   element(
     'fieldset',
     { class: 'choice', 'data-field': name },
-    element('legend', { class: 'unseen' }, legend),
+    element('legend', { class: isNamed ? null : 'unseen' }, legend),
     ...options.map(({ value, title, text, picture }) =>
       element(
         'label',

@@ -134,7 +134,7 @@ const surchargePage = data => {
     title: text('surcharge.title'),
     text: text('surcharge.text'),
     fields: [
-      ...(asksRegion ? [choice(text('region.label'), 'region', areaOptions(regions), region)] : []),
+      ...(asksRegion ? [choice(text('region.label'), 'region', areaOptions(regions), region, true)] : []),
       field(text('surcharge.fixed'), fixed, { name: 'fixed', unit: priceUnit(currency) }),
       field(text('surcharge.percentage'), percentage, { name: 'percentage', unit: '%' }),
       ...standing.fields,

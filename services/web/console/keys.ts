@@ -14,8 +14,9 @@ import { type Content, type Html, html } from '../ui-kit/html.ts'
 import type { Fault } from './api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, postRoute } from './console-request.ts'
 import { confirmationFault, confirmPage } from './kit/confirm.ts'
+import { dataTable, type TableView } from './kit/data-table.ts'
 import { form, type PageView } from './page-frame.ts'
-import { choice, errorNotice, field, instant, type Row, row, successNotice, table } from './page-parts.ts'
+import { choice, errorNotice, field, instant, successNotice } from './page-parts.ts'
 
 type KeyPageDependencies = { readonly database: Database; readonly secret: Secret }
 
@@ -41,14 +42,38 @@ const revokeLink = ({ id, last4 }: StoredApiKey): Html =>
 
 const currentTag = html` <span class="tag">this session</span>`
 
-const keyRow = (request: ConsoleRequest, key: StoredApiKey): Row =>
-  row(
-    html`<code>${key.id}</code>${key.id === request.session.keyId ? currentTag : null}`,
-    html`<code>…${key.last4}</code>`,
-    key.scope,
-    key.description ?? '',
-    instant(writeInstant(key.createdAt)),
-    key.revokedAt === null ? revokeLink(key) : html`Revoked ${instant(writeInstant(key.revokedAt))}`,
+const keysPath = '/console/keys'
+
+const keyTable = ({ session, query }: ConsoleRequest, items: readonly StoredApiKey[]): TableView =>
+  dataTable<StoredApiKey>(
+    { path: keysPath, query },
+    {
+      ...{ id: 'keys', label: 'Keys', items, empty: 'No keys yet. Create one below.', hasMore: false },
+      columns: [
+        {
+          key: 'id',
+          name: 'Key',
+          text: key => key.id,
+          show: key => html`<code>${key.id}</code>${key.id === session.keyId ? currentTag : null}`,
+        },
+        { key: 'last4', name: 'Ends in', text: key => key.last4, show: key => html`<code>…${key.last4}</code>` },
+        { key: 'scope', name: 'Scope', text: key => key.scope },
+        { key: 'description', name: 'Description', text: key => key.description ?? '' },
+        {
+          key: 'time_created',
+          name: 'Created',
+          text: key => writeInstant(key.createdAt),
+          show: key => instant(writeInstant(key.createdAt)),
+        },
+        {
+          key: 'time_revoked',
+          name: 'Status',
+          text: key => (key.revokedAt === null ? '' : writeInstant(key.revokedAt)),
+          show: key =>
+            key.revokedAt === null ? revokeLink(key) : html`Revoked ${instant(writeInstant(key.revokedAt))}`,
+        },
+      ],
+    },
   )
 
 const secretNotice = (secret: string): Html =>
@@ -64,21 +89,18 @@ const showKeys = async (
   if (request.session.scope !== 'all')
     return { title: 'Keys', status: 403, body: html`<h1>Keys</h1>${errorNotice(notAllowed)}` }
   const keys = await withTenant(database, request.session, ({ query }) => listApiKeys(query, request.session))
+  const table = keyTable(request, keys)
   return {
     title: 'Keys',
+    tables: [table],
     status: draft.fault === undefined ? 200 : 400,
     body: html`<h1>Keys</h1>${notice}
 <p class="lead">API keys of this account in ${request.session.liveMode ? 'live' : 'test'} mode.</p>
-${table(
-  'Keys',
-  ['Key', 'Ends in', 'Scope', 'Description', 'Created', 'Status'],
-  keys.map(key => keyRow(request, key)),
-  'No keys yet. Create one below.',
-)}
+${table.markup}
 <section aria-labelledby="new"><h2 id="new">Create key</h2>
 ${form(
   request.csrf,
-  '/console/keys',
+  keysPath,
   html`${choice('scope', 'Scope', scopes, 'all')}
 ${field('description', 'Description', { value: draft.description ?? '', fault: draft.fault ?? null })}
 <button type="submit">Create key</button>`,
@@ -152,7 +174,7 @@ const confirmRevocation = (request: ConsoleRequest, { id, last4, description }: 
 are refused within 60 s. A revoked key cannot be restored.</p>`,
     action: `/console/keys/${id}/revoke`,
     button: 'Revoke key',
-    back: '/console/keys',
+    back: keysPath,
     typed: last4,
     fault,
   })
@@ -162,8 +184,8 @@ are refused within 60 s. A revoked key cannot be restored.</p>`,
  * Source: docs/rules/authentication.md #console.
  */
 export const keyRoutes = (dependencies: KeyPageDependencies): readonly ConsoleRoute[] => [
-  getRoute('/console/keys', request => showKeys(dependencies, request)),
-  postRoute('/console/keys', request => createKey(dependencies, request)),
+  getRoute(keysPath, request => showKeys(dependencies, request)),
+  postRoute(keysPath, request => createKey(dependencies, request)),
   getRoute('/console/keys/:key/revoke', request => revokeKey(dependencies, request)),
   postRoute('/console/keys/:key/revoke', request => revokeKey(dependencies, request)),
 ]

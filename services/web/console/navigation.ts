@@ -65,7 +65,7 @@ const navigationGroups: readonly NavigationGroup[] = [
 const accessOf: Readonly<Record<string, Access>> = {
   '/console/people': 'owner',
   '/console/keys': 'owner',
-  '/console/audit-log': 'all',
+  '/console/audit-log': 'read',
 }
 
 const mayOpen = (path: string, { scope }: Pick<ConsoleSession, 'scope'>): boolean =>

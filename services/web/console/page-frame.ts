@@ -2,7 +2,7 @@ import { imageSources } from '../../contract/registry/account-brand.ts'
 import { brand } from '../ui-kit/frame.ts'
 import { type Content, type Html, html } from '../ui-kit/html.ts'
 import type { PageResult } from './console-request.ts'
-import { type ApiCall, apiRequests } from './kit/api-requests.ts'
+import { type ApiCall, apiRequests, partRequests } from './kit/api-requests.ts'
 import type { TableView } from './kit/data-table.ts'
 import { doneNotice } from './kit/done-notice.ts'
 import type { LastAction, Undo } from './kit/last-action.ts'
@@ -157,12 +157,14 @@ export const continueAnswer = (to: string, cookies: readonly string[]): Response
   return answer
 }
 
-const csvAnswer = ({ id, csv }: TableView): Response =>
+/** Create the response with a CSV file. Its name and a header say whether more rows exist. */
+const csvAnswer = ({ id, csv, hasMore }: TableView): Response =>
   new Response(csv(), {
     headers: {
       ...headers,
       'Content-Type': 'text/csv; charset=utf-8',
-      'Content-Disposition': `attachment; filename="${id}.csv"`,
+      'Content-Disposition': `attachment; filename="${id}${hasMore === true ? '-more-follows' : ''}.csv"`,
+      ...(hasMore === null ? {} : { 'X-Has-More': String(hasMore) }),
     },
   })
 
@@ -176,9 +178,11 @@ const newSession = (token: string | null | undefined, isHttps: boolean): Pick<Pa
 /** Create the response for the result of a route. The parameter `csv` names a table of the page to download. */
 export const answerResult = (result: PageResult, path: string, audience: PageAudience): Response => {
   if ('to' in result) return redirect(result.to, newSession(result.sessionToken, audience.isHttps === true))
-  if ('fragment' in result) return htmlAnswer(result.fragment, 200, {})
   const table = result.tables?.find(({ id }) => id === audience.query?.get('csv'))
-  return table === undefined ? pageAnswer(result, path, audience) : csvAnswer(table)
+  if (table !== undefined) return csvAnswer(table)
+  if (!('fragment' in result)) return pageAnswer(result, path, audience)
+  const requests = result.showsRequests === true ? partRequests(audience.calls ?? []) : null
+  return htmlAnswer(html`${result.fragment}${requests}`, 200, {})
 }
 
 /** Create the response with a file, which browsers may cache for an hour. */

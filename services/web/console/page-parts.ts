@@ -2,12 +2,15 @@ import { asMarkup, type Content, type Html, html } from '../ui-kit/html.ts'
 import type { ApiResult, Fault, ListOf } from './api.ts'
 import type { PageView } from './page-frame.ts'
 
-/** Create a page with an error text. */
-export const problemPage = (title: string, text: string, status: number): PageView => ({
+/** Create a page with an error text. `more`: markup after the text, such as a link to another page. */
+export const problemPage = (title: string, text: string, status: number, more: Content = null): PageView => ({
   title,
   status,
-  body: html`<h1>${title}</h1><p class="lead">${text}</p>`,
+  body: html`<h1>${title}</h1><p class="lead">${text}</p>${more}`,
 })
+
+/** Link of pages for visitors who are not signed in. */
+export const signInLink = html`<p><a href="/console/sign-in">Go to the sign-in page</a></p>`
 
 export const foreignFormPage = problemPage(
   'Form refused',
@@ -58,7 +61,7 @@ export const instant = (iso: string, timeZone = 'UTC', precision: Precision = 's
 }
 
 /** Create a table row for the given column names. */
-export type Row = (names: readonly string[]) => Html
+type Row = (names: readonly string[]) => Html
 
 /** Create a table that scrolls horizontally. On phones each row is a list of names and values. */
 export const table = (label: string, names: readonly string[], rows: readonly Row[], emptyText: string): Html =>
@@ -69,7 +72,7 @@ export const table = (label: string, names: readonly string[], rows: readonly Ro
 <tbody>${rows.map(tableRow => tableRow(names))}</tbody></table></div>`
 
 /** Create the cells of a row with the names of their columns. */
-export const cells = (names: readonly string[], contents: readonly Content[]): readonly Html[] =>
+const cells = (names: readonly string[], contents: readonly Content[]): readonly Html[] =>
   contents.map((content, index) => html`<td data-name="${names[index] ?? ''}">${content}</td>`)
 
 export const row =
@@ -124,6 +127,12 @@ export const choice = (
 const parametersOf = (query: URLSearchParams, names: readonly string[]): [string, string][] =>
   names.flatMap(name => (query.get(name) ? [[name, query.get(name) ?? '']] : []))
 
+/** Return whether rows exist after the page of a list. A page before a cursor always has such rows. */
+export const hasOlderRows = (
+  query: URLSearchParams,
+  { has_more: hasMore }: Pick<ListOf<unknown>, 'has_more'>,
+): boolean => query.has('ending_before') || hasMore
+
 /** Create the links to the newer and older page of a list. The links retain the given parameters. */
 export const pageLinks = <T extends { readonly id: string }>(
   path: string,
@@ -138,9 +147,10 @@ export const pageLinks = <T extends { readonly id: string }>(
   const linkTo = (name: string, id: string) => `${path}?${new URLSearchParams([...retained, [name, id]])}`
   const newer =
     isFirst || first === undefined ? null : html`<a rel="prev" href="${linkTo('ending_before', first)}">Newer</a>`
-  const hasOlder = isBackwards || list.has_more
   const older =
-    !hasOlder || last === undefined ? null : html`<a rel="next" href="${linkTo('starting_after', last)}">Older</a>`
+    !hasOlderRows(query, list) || last === undefined
+      ? null
+      : html`<a rel="next" href="${linkTo('starting_after', last)}">Older</a>`
   return newer === null && older === null ? null : html`<nav class="pager" aria-label="Pages">${newer}${older}</nav>`
 }
 

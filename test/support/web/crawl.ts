@@ -34,3 +34,25 @@ export const crawl = async (
   }
   return [...visited].sort()
 }
+
+/**
+ * Follow the links of the console and the parts that its pages load, without a browser, and load one page of each kind. `load` returns the text of a page.
+ * CSV files and assets are left out. Returns the number of loaded pages.
+ */
+export const crawlConsole = async (
+  base: string,
+  starts: readonly string[],
+  load: (kind: string, path: string) => Promise<string>,
+): Promise<number> => {
+  const loaded = new Set<string>()
+  const waiting = [...starts]
+  for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
+    const kind = kindOfPage(base + path)
+    if (loaded.has(kind) || kind.startsWith('/console/assets') || path.includes('csv=')) continue
+    loaded.add(kind)
+    const text = await load(kind, path)
+    for (const [, href = ''] of text.matchAll(/(?:href|data-load)="(\/console[^"#]*)["#]/g))
+      waiting.push(href.replaceAll('&amp;', '&'))
+  }
+  return loaded.size
+}

@@ -228,6 +228,12 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     await clickContinue(now.tab)
     await waitForTitle(now.tab, 'Your tariff is connected')
     await saveScreenshots(now.tab, 'summary-market-prices')
+    // The drawing of the chart is smaller on phones, and its texts can be read.
+    for (const text of ['.tick', '.now-word']) {
+      const size = `parseFloat(getComputedStyle(document.querySelector('.chart ${text}')).fontSize)`
+      const scale = "document.querySelector('.chart').getBoundingClientRect().width / 420"
+      expect(await now.tab.evaluate(`${size} * ${scale}`), text).toBeGreaterThanOrEqual(12)
+    }
     expect(await now.tab.locator('.chart .bar').count()).toBeGreaterThanOrEqual(23)
     expect(await now.tab.locator('.chart .bar.now').count()).toBe(1)
     await now.tab.getByText('Prices as a table').click()

@@ -203,6 +203,10 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
     expect(await pictureOf('Picture Power')).toEqual(['IMG', ''])
     expect(await pictureOf('Broken Power')).toEqual(['SPAN', 'BP'])
     expect((await pictureOf('Shelf Power'))[0]).toBe('IMG')
+    // A logo can be dark, also in the dark scheme.
+    const ground =
+      'getComputedStyle(document.querySelector(\'label.option img.sign[src$="/logo.svg"]\')).backgroundColor'
+    expect(await tab.evaluate(ground)).toBe('rgb(255, 255, 255)')
     await saveScreenshots(tab, 'logos')
     await chooseProvider(tab, 'Broken Power')
     await waitForTitle(tab, 'Which type of price do you have?')

@@ -45,6 +45,8 @@ describe('the page of costs', () => {
     expect(first).toMatch(/ 0 kWh no price 1 1 kWh$/)
     expect(second).toMatch(/ 1 kWh 0\.30 EUR 2 1 kWh$/)
     expect(first + second).not.toContain('forecast')
+    const account = await visitor.get(`/console/costs/sums?${days}`)
+    expect(account.text).toMatch(/Costs of the locations(?:'|&#39;) own records\./)
   })
 
   it('reads the days of the zone of the location, also of one whose zone it knew before', async () => {
@@ -54,5 +56,50 @@ describe('the page of costs', () => {
     const first = await rowsOf(home)
     expect(first[0]).toMatch(/ 1 kWh 0\.30 EUR 1$/)
     expect(await rowsOf(home)).toEqual(first)
+  })
+
+  it('loads the costs of the account and of a customer after the page, or with it', async () => {
+    const customer = await makeOne(client, '/customers', { reference_id: 'Tenant of the costs' })
+    const home = await makeHome(client, { import: 0.3 }, { customer_id: customer })
+    await client.submit([record(home, 20, 10)])
+    const day = 'from=2026-03-20&to=2026-03-20&by=DAY'
+    for (const [object, name] of [
+      ['', 'Costs of the account'],
+      [customer, 'Tenant of the costs'],
+    ] as const) {
+      const page = await visitor.get(`/console/costs?object=${object}&${day}`)
+      expect(page.text).toContain(name)
+      expect(page.text).toContain('name="from" type="date" value="2026-03-20"')
+      expect(page.text).not.toContain('0.30')
+      const [, part = ''] = /data-load="([^"]*)"/.exec(page.text) ?? expect.fail(page.text)
+      const [, whole = ''] = /<a href="([^"]*)">Load the costs with the page/.exec(page.text) ?? expect.fail(page.text)
+      const [partText, wholeText] = await Promise.all(
+        [part, whole].map(async address => (await visitor.get(address.replaceAll('&amp;', '&'))).text),
+      )
+      for (const text of [partText, wholeText]) {
+        expect(text).toMatch(/title="Exact: 0\.3 EUR">0\.30&nbsp;EUR/)
+        // Links of the table lead to the page, not to the part.
+        expect(text).toMatch(/href="\/console\/costs\?[^"]*sort-costs=cost"/)
+        expect(text).toContain('/costs/interval/')
+      }
+      const csv = await visitor.get(`/console/costs?object=${object}&${day}&csv=costs`)
+      expect(csv.text).toMatch(/^start_time,energy_wh,cost,records\r\n2026-03-20T00:00:00\S*,1000,0\.3,1\r\n$/)
+    }
+    const unknown = await visitor.get('/console/costs/sums?object=cus_000000000000000000000000')
+    expect(unknown.text).toContain('role="alert"')
+  })
+
+  it('leads to records only from days that have some, and finds records by days', async () => {
+    const home = await makeHome(client, { import: 0.3 })
+    await client.submit([record(home, 10, 10)])
+    const { text } = await visitor.get(`/console/costs?object=${home}&${days}`)
+    expect([...text.matchAll(/href="\/console\/records\?/g)].length).toBe(2)
+    const rowsOfRecords = async (query: string) =>
+      (await visitor.get(`/console/records?location_id=${home}&${query}&csv=records`)).text.trim().split('\r\n')
+        .length - 1
+    expect(await rowsOfRecords('start_time=2026-03-10&end_time=2026-03-11')).toBe(1)
+    expect(await rowsOfRecords('start_time=2026-03-11')).toBe(0)
+    const corrections = await visitor.get('/console/corrections?start_time=2026-03-10')
+    expect(corrections.status).toBe(200)
   })
 })

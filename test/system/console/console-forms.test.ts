@@ -105,7 +105,7 @@ describe('the page of a deletion', () => {
 })
 
 describe('a list with devices', () => {
-  it('shows their own references, and the deletion of a device counts its records', async () => {
+  it('shows their own references, and the deletion of a device says when its newest record was received', async () => {
     const client = await system.login()
     const home = await makeHome(client, { import: 0.3 })
     const device = await makeOne(client, '/devices', { reference_id: 'Charger 4711' })
@@ -113,8 +113,13 @@ describe('a list with devices', () => {
     const record = bought(home, 1, interval.start, interval.end)
     await client.submit([{ ...record, device_id: device, session_reference_id: 'Named session' }])
     const visitor = await visit()
-    const deletion = await visitor.get(`/console/devices/${device}/delete`)
-    expect(deletion.text).toContain('The device has 1 stored record. Its records stay for the costs of the account.')
+    const deletion = async (id: string) => (await visitor.get(`/console/devices/${id}/delete`)).text
+    const day = new Date().toISOString().slice(0, 8)
+    expect(await deletion(device)).toMatch(
+      new RegExp(`of the device was received on <time datetime="${day}.*records</a> stay for the costs of the account`),
+    )
+    const unused = await makeOne(client, '/devices', { reference_id: 'Charger 4712' })
+    expect(await deletion(unused)).toContain('The device has no records. New records are refused within 60 s.')
     const link = `<a href="/console/devices/${device}">Charger 4711</a>`
     expect((await visitor.get(`/console/records?location_id=${home}`)).text).toContain(link)
     expect((await visitor.get('/console/sessions?reference=Named+session')).text).toContain(link)

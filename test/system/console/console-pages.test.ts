@@ -185,4 +185,21 @@ describe('the page of webhook endpoints', () => {
     expect(refused.text).toContain('value="customer.*, device.create"')
     expect(refused.text).toContain('id="url-fault"')
   })
+
+  it('has the links of its table also in the answer of an action', async () => {
+    const one = await testVisitor()
+    const created = await one.send('/console/webhooks', '/console/webhooks', {
+      ...{ url: 'https://example.com/hook', event_types: '*', description: '' },
+    })
+    const page = /\/console\/webhooks\/whe_[0-9a-f]{24}/.exec(created.text)?.[0] ?? ''
+    expect((await one.send(page, `${page}/test`)).status).toBe(303)
+    const rotated = await one.send(page, `${page}/rotate`)
+    expect([rotated.status, rotated.text.includes('Signing secret created')]).toEqual([200, true])
+    const links = [...rotated.text.matchAll(/href="([^"]*(?:sort-deliveries|csv=deliveries)[^"]*)"/g)].map(
+      ([, href = '']) => href.replaceAll('&amp;', '&'),
+    )
+    expect(links).toContain(`${page}?csv=deliveries`)
+    expect(links).toContain(`${page}?sort-deliveries=status`)
+    for (const link of links) expect([link, (await one.get(link)).status]).toEqual([link, 200])
+  })
 })

@@ -106,9 +106,13 @@ describe('the pages of a plan', () => {
     const site = await makeSite('Plan site 2')
     await client.ask('POST', `/plans/${plan}/assignments`, [{ location_id: site, start_date: '2026-03-01' }])
     const page = `/console/plans/${plan}/delete`
-    expect((await visitor.get(page)).text).toContain('role="alert"')
-    const refused = await visitor.send(page, page, { confirm: 'Used plan' })
-    expect(refused.status).toBe(400)
+    const { text } = await visitor.get(page)
+    expect(text).toContain('role="alert"')
+    expect(text).toMatch(/1 location has the plan\. Remove the plan from\s<a href="\/console\/plans\/\w+#sites-title">/)
+    expect(text).not.toContain(`action="${page}"`)
+    const unused = `/console/plans/${await makePlan('Unused plan')}/delete`
+    expect((await visitor.get(unused)).text).toContain('No location has the plan.')
+    expect((await visitor.send(unused, unused, { confirm: 'Unused plan' })).to).toBe('/console/plans?done=deleted')
   })
 
   it('keep the derived tariff of a location from being changed by itself', async () => {
@@ -121,6 +125,15 @@ describe('the pages of a plan', () => {
     expect(text).not.toContain(`/console/tariffs/${data[0]?.id}/edit`)
     expect(text).toContain(`<a href="/console/locations/${site}">Plan site 3</a>`)
     expect(text).toContain(`<a href="/console/plans/${plan}">Kept plan</a>`)
+    // The changes of the plan are those of the tariff.
+    expect(text).toContain(`<a href="/console/plans/${plan}#history">See who changed the plan</a>`)
+    expect((await visitor.get(`/console/plans/${plan}`)).text).toMatch(/id="history"[\s\S]*plan\.create/)
+    const link = `<a href="/console/plans/${plan}"><code>${plan}</code></a>`
+    for (const list of ['/console/audit-log', '/console/events?event_type=plan.create'])
+      expect((await visitor.get(list)).text).toContain(link)
+    const event = await client.ask('GET', `/events?object_id=${plan}&limit=1`)
+    const { data: events } = event as { data: { id: string }[] }
+    expect((await visitor.get(`/console/events/${events[0]?.id}`)).text).toContain(link)
   })
 })
 

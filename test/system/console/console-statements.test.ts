@@ -38,6 +38,8 @@ describe('the page of a statement', () => {
     expect(text).toContain('title="Exact: 5 EUR"')
     expect(text).toContain('1 month × 2')
     expect(text).toContain('0.3 EUR/kWh')
+    const [, back = ''] = /href="([^"]*)#compared">Compare with the month before/.exec(text) ?? expect.fail(text)
+    expect((await visitor.get(back.replaceAll('&amp;', '&'))).text).toContain('id="compared"')
     const csv = await visitor.get(`${await statementPage()}?csv=lines`)
     expect(csv.text).toMatch(/Energy,energy,energy,10 kWh,0\.3,3,10 kWh × 0\.3,trf_/)
   })
@@ -47,10 +49,17 @@ describe('the page of a statement', () => {
       ...{ name: 'Cheaper plan', currency_code: 'EUR' },
       tariffs: [{ direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.1) }],
     })
+    await makeOne(client, '/plans', { name: 'Plan in pounds', currency_code: 'GBP', tariffs: [] })
     const page = await statementPage()
-    expect((await visitor.get(page)).text).toContain(`<option value="${plan}">Cheaper plan</option>`)
+    const before = (await visitor.get(page)).text
+    const [, choice = ''] = /href="([^"#]+)#beside">Choose a plan to compare</.exec(before) ?? []
+    const offered = (await visitor.get(choice)).text
+    expect(offered).toContain(`<option value="${plan}">Cheaper plan</option>`)
+    expect(offered).not.toContain('Plan in pounds')
     // 10 kWh at 0.10 without a fee: 1 EUR, so 4 EUR less.
-    const { text } = await visitor.get(`${page}?plan=${plan}`)
+    const chosen = (await visitor.get(`${page}?plan=${plan}`)).text
+    const [, part = ''] = /data-load="([^"]*)"/.exec(chosen) ?? []
+    const { text } = await visitor.get(part.replaceAll('&amp;', '&'))
     expect(text).toMatch(/With Cheaper plan the bill is <strong><data class="amount" value="1"/)
     expect(text).toMatch(/value="4" title="Exact: 4 EUR">4\.00&nbsp;EUR<\/data> less/)
   })
@@ -87,6 +96,69 @@ describe('the page of a statement', () => {
     const wrong = { hash: 'f'.repeat(64), allow_incomplete: 'on' }
     const refused = await visitor.send(finalise, finalise, wrong)
     expect([refused.status, (await stored(page)).status]).toEqual([400, 'DRAFT'])
+  })
+})
+
+/** Text of a page without tags, with single spaces. */
+const textOf = (markup: string): string =>
+  markup
+    .replace(/<[^<>]*>/g, ' ')
+    .replaceAll('&nbsp;', ' ')
+    .replace(/\s+/g, ' ')
+
+describe('the power of a statement', () => {
+  const pageOf = async (charge: object): Promise<{ readonly text: string; readonly csv: string }> => {
+    const plant = await makeHome(client, { import: 0.2 }, { timezone: 'UTC' })
+    const press = await makeOne(client, '/devices', { reference_id: `press-${plant}` })
+    const oven = await makeOne(client, '/devices', { reference_id: `oven-${plant}` })
+    await makeOne(client, '/charges', {
+      ...{ location_id: plant, kind: 'DEMAND', name: 'Peak power', component: 'grid', start_date: '2026-02-01' },
+      ...{ price: 8, interval_minutes: 60, per: 'MONTH', ...charge },
+    })
+    const hour = (device_id: string, kwh: number, day: string) =>
+      bought(plant, kwh, `${day}T10:00:00Z`, `${day}T11:00:00Z`, { device_id })
+    await client.submit([
+      hour(press, 30, '2026-02-05'),
+      hour(press, 40, '2026-03-03'),
+      hour(oven, 10, '2026-03-03'),
+      hour(press, 36, '2026-03-10'),
+      hour(oven, 25, '2026-03-17'),
+      hour(oven, 7, '2026-03-24'),
+    ])
+    const path = `/console/statements?location_id=${plant}&${march}`
+    const [page, csv] = [await visitor.get(path), await visitor.get(`${path}&csv=peaks-1`)]
+    return { text: textOf(page.text), csv: csv.text }
+  }
+
+  it('shows all powers of a mean, each with its time and devices', async () => {
+    const { text, csv } = await pageOf({ highest: 3, distinct_days: true })
+    // 40 + 10 = 50, 36 and 25 kW are the highest hours of three days: (50 + 36 + 25) / 3 = 37.
+    expect(text).toContain('The measured power is 37 kW: the mean of these 3 powers.')
+    expect(text).toMatch(/03 Mar 2026, 10:00 UTC 03 Mar 2026, 11:00 UTC 50 kW press-\S+ 80 %, oven-\S+ 20 %/)
+    expect(text).toMatch(/10 Mar 2026, 10:00 UTC 10 Mar 2026, 11:00 UTC 36 kW press-\S+ 100 %/)
+    expect(text).toMatch(/17 Mar 2026, 10:00 UTC 17 Mar 2026, 11:00 UTC 25 kW oven-\S+ 100 %/)
+    expect(csv.trim().split('\r\n').length).toBe(4)
+    expect(csv).toMatch(/2026-03-17T10:00:00\S*,2026-03-17T11:00:00\S*,25,dev_\w+ 1/)
+  })
+
+  it('shows the weights of powers, and the earlier months of a rule', async () => {
+    const { text } = await pageOf({
+      ...{ highest: 2, distinct_days: true, ratchet: { share: 2, months: 1 } },
+      windows: [{ months: ['Mar'], weight: 0.5 }, { weight: 1 }],
+    })
+    // (50 × 0.5 + 36 × 0.5) / 2 = 21.5 kW. February has (30 + 0) / 2 = 15 kW, so at least 30 kW are billed.
+    expect(text).toContain('The measured power is 21.5 kW: the mean of these 2 powers times their weights.')
+    expect(text).toContain('set by the highest earlier month, measured 21.5 kW')
+    expect(text).toMatch(/50 kW × 0\.5 press/)
+    expect(text).toMatch(/Power of earlier months.*2026-02 15 kW records/)
+  })
+
+  it('says that a power over each day is the sum of the days, or that lower powers count too', async () => {
+    const daily = await pageOf({ over: 'DAY', per: 'DAY', start_date: '2026-03-01', end_date: '2026-03-11' })
+    expect(daily.text).toContain('The measured power is 86 kW: the sum of these 10 powers.')
+    const many = await pageOf({ highest: 20 })
+    // (50 + 36 + 25 + 7) / 20 = 5.9
+    expect(many.text).toContain('The measured power is 5.9 kW. It also counts lower powers. These are the 12 highest.')
   })
 })
 

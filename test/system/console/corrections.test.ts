@@ -24,6 +24,7 @@ describe('the corrections of a location', () => {
   it('are shown with the energy before and after, and lead to the record and both batches', async () => {
     const { text } = await visitor.get(`/console/corrections?location_id=${home}`)
     expect(text.indexOf('cancelled')).toBeGreaterThan(0)
+    expect(text).toContain(`<a href="/console/locations/${home}">`)
     const csv = await visitor.get(`/console/corrections?location_id=${home}&csv=corrections`)
     const [, cancelled, corrected] = csv.text.trim().split('\n')
     expect(cancelled).toContain('"6000 WH, confidence 1","0 WH, confidence 1"')

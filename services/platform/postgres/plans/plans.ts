@@ -17,7 +17,7 @@ export type StoredPlan = OwnedObject & {
   readonly lastVersion: number
 }
 
-/** Version of a plan without its prices. `startDay` null: from ever. */
+/** Version of a plan without its prices. `startDay` null: without a start. */
 export type StoredVersion = {
   readonly planId: string
   readonly version: number
@@ -294,7 +294,7 @@ export const deleteVersion = async (
   if (found === null) return noVersion
   if (found.startDay === null) {
     const advice = 'change its tariffs and charges, or delete the plan'
-    return refused('field_immutable', `The first version applies from ever and cannot be deleted: ${advice}.`)
+    return refused('field_immutable', `The first version applies from the beginning and cannot be deleted: ${advice}.`)
   }
   await transaction.query(sql`
     delete from plan_versions where ${ownedBy(transaction)} and plan_id = ${plan.id} and version = ${version}`)

@@ -51,6 +51,19 @@ export const listUserSessions = (
     where s.account_id = ${accountId} and s.key_id = ${keyId} and s.expires_at > ${toTimestamp(at)} and ${isOfUser}
     order by s.time_created desc limit 100`)
 
+/**
+ * List the tenants with a session that has not ended by `at` (ms), each with its newest session, from the newest 100
+ * sessions. Operator.
+ */
+export const listConsoleTenants = async (operator: Query, at: number): Promise<readonly TokenSubject[]> => {
+  const sessions = await readRows(operator)<TokenSubject>(sql`
+    select s.account_id as "accountId", s.live_mode as "liveMode", s.key_id as "keyId"
+    from console_sessions s left join users u on u.account_id = s.account_id and u.id = s.key_id
+    where s.expires_at > ${toTimestamp(at)} and ${isOfUser} order by s.expires_at desc limit 100`)
+  const tenants = Map.groupBy(sessions, ({ accountId, liveMode }) => `${accountId} ${liveMode}`)
+  return [...tenants.values()].flatMap(([newest]) => newest ?? [])
+}
+
 /** End a session. A repeat changes nothing. Operator. */
 export const deleteConsoleSession = async (operator: Query, hash: string): Promise<void> => {
   await operator(sql`delete from console_sessions where hash = ${hash}`)

@@ -5,8 +5,10 @@ import type { ListOf } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
 import { energy, exactText, percent } from '../kit/amount.ts'
 import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
+import { instantHint, withInstants } from '../kit/dates.ts'
+import { type LocationNames, locationColumn, newestLocations } from '../kit/location-names.ts'
 import type { PageView } from '../page-frame.ts'
-import { errorNotice, field, instant, listQuery, pageLinks } from '../page-parts.ts'
+import { errorNotice, field, hasOlderRows, instant, listQuery, pageLinks } from '../page-parts.ts'
 
 type Values = CorrectionWire['before']
 
@@ -68,14 +70,19 @@ const columnsIn = (zone: string): readonly Column<CorrectionWire>[] => [
 const correctionTable = (
   request: ConsoleRequest,
   zone: string,
-  items: readonly CorrectionWire[],
+  { items, hasMore }: { readonly items: readonly CorrectionWire[]; readonly hasMore: boolean },
   empty: string,
-): TableView =>
-  dataTable(request, {
-    ...{ id: 'corrections', label: 'Corrections', columns: columnsIn(zone), items },
+  locations: LocationNames | null = null,
+): TableView => {
+  const [time, record, ...values] = columnsIn(zone)
+  const location = locations === null ? [] : [locationColumn<CorrectionWire>(locations, one => one.location_id)]
+  return dataTable(request, {
+    ...{ id: 'corrections', label: 'Corrections', items, hasMore },
+    columns: [time, record, ...location, ...values].filter(one => one !== undefined),
     empty,
     isCompact: true,
   })
+}
 
 /** Corrections of a record, for its page. The list is short: its first page is enough. */
 export const correctionsOfRecord = async (
@@ -85,7 +92,8 @@ export const correctionsOfRecord = async (
 ): Promise<{ readonly content: Html; readonly tables: readonly TableView[] }> => {
   const list = await request.api<ListOf<CorrectionWire>>('GET', `/meters/corrections?record_id=${recordId}&limit=100`)
   if (!list.ok) return { content: errorNotice(list.fault), tables: [] }
-  const table = correctionTable(request, zone, list.value.data, 'This record was not corrected.')
+  const page = { items: list.value.data, hasMore: list.value.has_more }
+  const table = correctionTable(request, zone, page, 'This record was not corrected.')
   const more = list.value.has_more
     ? html`<p><a href="/console/corrections?record_id=${recordId}">All corrections of this record</a></p>`
     : null
@@ -96,8 +104,8 @@ const filters = [
   ['location_id', 'Location ID'],
   ['device_id', 'Device ID'],
   ['record_id', 'Record ID'],
-  ['start_time', 'Corrected from (UTC)'],
-  ['end_time', 'Corrected to (UTC)'],
+  ['start_time', 'Corrected from', instantHint],
+  ['end_time', 'Corrected to', instantHint],
 ] as const
 
 /** List the corrections of the account, of a location, a device or a record. */
@@ -107,16 +115,21 @@ const showCorrections = async (request: ConsoleRequest): Promise<PageView> => {
   const head = html`<h1>Corrections</h1>
 <p class="lead">Records that were sent again with another value or confidence, newest correction first.</p>
 <form class="filter" method="get" action="/console/corrections">
-${filters.map(([name, label]) => field(name, label, { value: query.get(name) ?? '' }))}
+${filters.map(([name, label, hint]) => field(name, label, { value: query.get(name) ?? '', ...(hint === undefined ? {} : { hint }) }))}
 <button class="quiet" type="submit">Show</button></form>`
   const title = 'Corrections'
-  const list = await api<ListOf<CorrectionWire>>('GET', `/meters/corrections${listQuery(query, names, 50)}`)
+  const list = await api<ListOf<CorrectionWire>>(
+    'GET',
+    `/meters/corrections${listQuery(withInstants(query), names, 50)}`,
+  )
   if (!list.ok) return { title, status: list.status, body: html`${head}${errorNotice(list.fault)}` }
   const locationId = query.get('location_id') ?? ''
-  const location = locationId === '' ? null : await api<LocationWire>('GET', `/locations/${locationId}`)
+  const location =
+    locationId === '' ? null : await api<LocationWire>('GET', `/locations/${encodeURIComponent(locationId)}`)
   const zone = location?.ok === true ? location.value.timezone : 'UTC'
   const empty = 'No record was corrected. To correct a record, send it again with another value.'
-  const table = correctionTable(request, zone, list.value.data, empty)
+  const page = { items: list.value.data, hasMore: hasOlderRows(query, list.value) }
+  const table = correctionTable(request, zone, page, empty, await newestLocations(request))
   return {
     title,
     tables: [table],

@@ -76,9 +76,12 @@ const tariffLink = (id: string, tariffs: readonly TariffWire[], at: string): Con
   }</li>`
 }
 
+/** Max prices of a record on its page. */
+const maxParts = 200
+
 /** Explain the prices of a record: its tariffs, and the parts of each price as the audit of prices has them. */
 export const priceReasons = async (
-  { api, ...request }: ConsoleRequest,
+  request: ConsoleRequest,
   record: PricedRecord,
   zone: string,
   tariffs: readonly TariffWire[],
@@ -86,20 +89,18 @@ export const priceReasons = async (
   const { start_time, end_time } = record.data
   const end = start_time === end_time ? new Date(Date.parse(end_time) + 1_000).toISOString() : end_time
   const body = { start_time, end_time: end, tariff_direction: record.tariff_direction }
-  const audit = await api<{ readonly data: readonly AuditElement[] }>(
+  const audit = await request.api<{ readonly data: readonly AuditElement[] }>(
     'POST',
     `/audits/prices/${record.location_id}`,
     body,
   )
-  const table = dataTable(
-    { api, ...request },
-    {
-      ...{ id: 'price-parts', label: 'Parts of the price', columns: columnsOf(zone, record.currency_code) },
-      items: audit.ok ? audit.value.data.slice(0, 200) : [],
-      empty: 'No prices in this time.',
-      isSortable: false,
-    },
-  )
+  const table = dataTable(request, {
+    ...{ id: 'price-parts', label: 'Parts of the price', columns: columnsOf(zone, record.currency_code) },
+    items: audit.ok ? audit.value.data.slice(0, maxParts) : [],
+    empty: 'No prices in this time.',
+    isSortable: false,
+    hasMore: audit.ok && audit.value.data.length > maxParts,
+  })
   const content = html`<h3>Sources of the price</h3>
 <ul>${record.tariff_ids.map(id => tariffLink(id, tariffs, start_time))}</ul>
 ${audit.ok ? table.markup : errorNotice(audit.fault)}

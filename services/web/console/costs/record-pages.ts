@@ -7,11 +7,12 @@ import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-req
 import { energy, exactText, kilowattHours, money, percent, sumTexts, unitPrice, wholeNumber } from '../kit/amount.ts'
 import { curlBlock } from '../kit/api-requests.ts'
 import { type Column, dataTable } from '../kit/data-table.ts'
+import { instantHint, withInstants } from '../kit/dates.ts'
 import { type DeviceNames, deviceLink, newestDevices } from '../kit/device-names.ts'
 import { firstRecord } from '../kit/first-requests.ts'
 import { objectName } from '../kit/object-name.ts'
 import type { PageView } from '../page-frame.ts'
-import { errorNotice, facts, field, instant, listQuery, pageLinks } from '../page-parts.ts'
+import { errorNotice, facts, field, hasOlderRows, instant, listQuery, pageLinks } from '../page-parts.ts'
 import { correctionsOfRecord } from './correction-pages.ts'
 import { priceReasons } from './price-reasons.ts'
 import { unpricedReasons } from './unpriced-reasons.ts'
@@ -135,8 +136,8 @@ const filters = [
   ['session_reference_id', 'Session'],
   ['record_reference_id', 'Record reference'],
   ['batch_id', 'Batch ID'],
-  ['start_time', 'From (UTC)'],
-  ['end_time', 'To (UTC)'],
+  ['start_time', 'From', instantHint],
+  ['end_time', 'To', instantHint],
 ] as const
 
 const zoneOfLocation = async ({ api }: ConsoleRequest, id: string | undefined): Promise<string> => {
@@ -150,10 +151,12 @@ const showRecords = async (request: ConsoleRequest): Promise<PageView> => {
   const { api, query } = request
   const names = filters.map(([name]) => name)
   const form = html`<form class="filter" method="get" action="/console/records">
-${filters.map(([name, label]) => field(name, label, { value: query.get(name) ?? '' }))}
+${filters.map(([name, label, hint]) => field(name, label, { value: query.get(name) ?? '', ...(hint === undefined ? {} : { hint }) }))}
 <button class="quiet" type="submit">Show</button></form>`
   const hasFilter = names.slice(0, 5).some(name => (query.get(name) ?? '') !== '')
-  const list = hasFilter ? await api<ListOf<RecordWire>>('GET', `/meters/records${listQuery(query, names, 50)}`) : null
+  const list = hasFilter
+    ? await api<ListOf<RecordWire>>('GET', `/meters/records${listQuery(withInstants(query), names, 50)}`)
+    : null
   const head = html`<h1>Records</h1><p class="lead">Stored records with their costs, newest start first.</p>${form}`
   if (list === null)
     return {
@@ -166,7 +169,8 @@ ${filters.map(([name, label]) => field(name, label, { value: query.get(name) ?? 
   const columns = recordColumns(zone, devices)
   const table = dataTable(request, {
     ...{ id: 'records', label: 'Records', columns, items: data, totals: recordTotals(data) },
-    empty: 'No records match.',
+    empty: 'No records match. Choose a longer time, or leave a field empty.',
+    hasMore: hasOlderRows(query, list.value),
     isCompact: true,
   })
   return {
@@ -299,7 +303,7 @@ ${
   record.pieces.length === 0
     ? null
     : html`<p>The record is cut where its price changes. The cost of each piece is its energy times its price, rounded half to even to
-1e-9.</p>${calculation(record)}`
+9 decimals.</p>${calculation(record)}`
 }
 <h3>Pieces</h3>${pieces.markup}${reasons?.content}</section>
 <section aria-labelledby="corrected"><h2 id="corrected">Corrections</h2>${corrections.content}</section>`,

@@ -4,12 +4,12 @@ import type { ApiResult, ListOf } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
 import { differenceOf, energy, exactText, kilowattHours, money, unitPrice } from '../kit/amount.ts'
 import { curlBlock } from '../kit/api-requests.ts'
-import { dataTable } from '../kit/data-table.ts'
+import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
 import { newestDevices } from '../kit/device-names.ts'
 import { firstRecord } from '../kit/first-requests.ts'
 import type { PageView } from '../page-frame.ts'
-import { errorNotice, facts, field, instant, row, table } from '../page-parts.ts'
-import type { CostWire } from './cost-pages.ts'
+import { errorNotice, facts, field, instant } from '../page-parts.ts'
+import type { CostWire } from './cost-view.ts'
 import { type RecordWire, recordColumns, recordTotals } from './record-pages.ts'
 
 /** Cost of a session as figures. */
@@ -55,25 +55,49 @@ ${field('compare', 'Compare with', { value: compare, hint: 'Optional: another se
 
 const decimals = (value: number): string => value.toFixed(5)
 
-/** Explain the difference of two sessions by energy and by mean price. */
-const comparison = (one: SessionFigures, other: SessionFigures): Content => {
-  const [price, otherPrice] = [meanPrice(one), meanPrice(other)]
-  const names = ['', one.reference, other.reference]
-  const lines = table(
-    'Comparison',
-    names,
-    [
-      row('Start', instant(one.start, one.zone, 'minute'), instant(other.start, other.zone, 'minute')),
-      row('Energy', energy(one.energy), energy(other.energy)),
-      row('Cost', money(one.cost, one.currency), money(other.cost, other.currency)),
-      row(
-        'Mean price',
-        price === null ? '–' : unitPrice(decimals(price), one.currency),
-        otherPrice === null ? '–' : unitPrice(decimals(otherPrice), other.currency),
-      ),
+/** Figure of a session with its exact text. */
+type Figure = readonly [text: string, shown: Content]
+
+const comparedFigures = (one: SessionFigures): readonly (readonly [name: string, figure: Figure])[] => {
+  const price = meanPrice(one)
+  return [
+    ['Start', [one.start, instant(one.start, one.zone, 'minute')]],
+    ['Energy', [kilowattHours(one.energy), energy(one.energy)]],
+    ['Cost', [one.cost === null ? '' : exactText(one.cost), money(one.cost, one.currency)]],
+    ['Mean price', price === null ? ['', '–'] : [decimals(price), unitPrice(decimals(price), one.currency)]],
+  ]
+}
+
+/** Compare the figures of two sessions. */
+const comparisonTable = (request: ConsoleRequest, one: SessionFigures, other: SessionFigures): TableView => {
+  const others = comparedFigures(other)
+  const items = comparedFigures(one).map(([name, first], index) => ({
+    name,
+    first,
+    second: others[index]?.[1] ?? first,
+  }))
+  type Item = (typeof items)[number]
+  const column = (key: 'first' | 'second', name: string): Column<Item> => ({
+    ...{ key: name, name, isNamed: true, text: item => item[key][0] },
+    show: item => item[key][1],
+  })
+  return dataTable<Item>(request, {
+    ...{ id: 'compared-sessions', label: 'Comparison', items, empty: '', isCompact: true, isSortable: false },
+    columns: [
+      { key: 'figure', name: 'Figure', text: ({ name }) => name },
+      column('first', one.reference),
+      column('second', other.reference),
     ],
-    '',
-  )
+  })
+}
+
+/** Write an amount without its sign, with a word for the sign: "0.58 EUR less". */
+const signed = (text: string, show: (amount: string) => Html, above: string, below: string): Html =>
+  html`${show(text.replace('-', ''))} ${text.startsWith('-') ? below : above}`
+
+/** Explain the difference of two sessions by energy and by mean price. */
+const differenceText = (one: SessionFigures, other: SessionFigures): Content => {
+  const [price, otherPrice] = [meanPrice(one), meanPrice(other)]
   if (
     price === null ||
     otherPrice === null ||
@@ -81,15 +105,16 @@ const comparison = (one: SessionFigures, other: SessionFigures): Content => {
     other.cost === null ||
     one.currency !== other.currency
   )
-    return lines
+    return null
   const difference = differenceOf(exactText(one.cost), exactText(other.cost))
   const moreEnergy = Number(differenceOf(kilowattHours(one.energy), kilowattHours(other.energy)))
   const byEnergy = moreEnergy * otherPrice
   const byPrice = Number(difference) - byEnergy
-  const part = (amount: number): Html => money(decimals(amount), one.currency)
-  return html`${lines}<p>Session ${one.reference} costs ${money(difference, one.currency)} more than ${other.reference}:
-${part(byEnergy)} because of ${energy(String(Math.round(moreEnergy * 1_000)))} more energy, and ${part(byPrice)} because of a mean price that is
-${unitPrice(decimals(price - otherPrice), one.currency)} higher. Negative amounts are lower.</p>`
+  const part = (text: string): Html => signed(text, amount => money(amount, one.currency), 'more', 'less')
+  const wattHours = String(Math.round(moreEnergy * 1_000))
+  return html`<p>Session ${one.reference} costs ${part(difference)} than ${other.reference}: ${part(decimals(byEnergy))} because of
+${signed(wattHours, energy, 'more', 'less')} energy, and ${part(decimals(byPrice))} because of a mean price that is
+${signed(decimals(price - otherPrice), amount => unitPrice(amount, one.currency), 'higher', 'lower')}.</p>`
 }
 
 const showSession = async (request: ConsoleRequest, reference: string): Promise<PageView> => {
@@ -115,11 +140,13 @@ const showSession = async (request: ConsoleRequest, reference: string): Promise<
   const list = dataTable(request, {
     ...{ id: 'records', label: 'Records', columns, items, totals: recordTotals(items).slice(0, columns.length) },
     empty: 'No records.',
+    hasMore: records.ok && records.value.has_more,
     isCompact: true,
   })
+  const compared = figures === null || other === null ? null : comparisonTable(request, figures, other)
   return {
     title: `Session ${reference}`,
-    tables: [list],
+    tables: compared === null ? [list] : [list, compared],
     body: html`<h1>Session ${reference}</h1>${form}
 ${otherCost?.ok === false ? errorNotice(otherCost.fault) : null}
 ${
@@ -134,7 +161,7 @@ ${
           'Mean price',
           meanPrice(figures) === null ? '–' : unitPrice(decimals(meanPrice(figures) ?? 0), figures.currency),
         ],
-      )}${other === null ? null : html`<section aria-labelledby="compared"><h2 id="compared">Comparison</h2>${comparison(figures, other)}</section>`}`
+      )}${other === null ? null : html`<section aria-labelledby="compared"><h2 id="compared">Comparison</h2>${compared?.markup}${differenceText(figures, other)}</section>`}`
 }
 <section aria-labelledby="parts"><h2 id="parts">Records</h2>${list.markup}
 ${records.ok && records.value.has_more ? html`<p><a href="/console/records?session_reference_id=${encodeURIComponent(reference)}">All records</a></p>` : null}</section>`,

@@ -1,7 +1,7 @@
-import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
+import { type TariffWire, tariffCreate } from '../../../contract/tariffs/tariff.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
-import type { ConsoleRequest } from '../console-request.ts'
+import { type ConsoleRequest, mayDo } from '../console-request.ts'
 import { errorNotice, instant } from '../page-parts.ts'
 
 type UnpricedRecord = {
@@ -31,15 +31,15 @@ const reasonOf = (tariff: TariffWire, { data }: UnpricedRecord, zone: string): H
 }
 
 /** Explain why a record has no price: a reason for each energy tariff of its location. */
-export const unpricedReasons = async ({ api }: ConsoleRequest, record: UnpricedRecord, zone: string): Promise<Html> => {
+export const unpricedReasons = async (request: ConsoleRequest, record: UnpricedRecord, zone: string): Promise<Html> => {
   const { location_id, tariff_direction: direction } = record
   const query = new URLSearchParams({ location_id, direction, type: 'COMMODITY', limit: String(maxTariffs) })
-  const tariffs = await api<ListOf<TariffWire>>('GET', `/tariffs?${query}`)
+  const tariffs = await request.api<ListOf<TariffWire>>('GET', `/tariffs?${query}`)
   if (!tariffs.ok) return errorNotice(tariffs.fault)
   const reasons =
     tariffs.value.data.length === 0
       ? html`<p>The location has no tariff for ${energyNames[direction]}.
-<a href="/console/tariffs/new?location_id=${location_id}">Add a tariff</a>.</p>`
+${mayDo(request, tariffCreate) ? html`<a href="/console/tariffs/new?location_id=${location_id}">Add a tariff</a>.` : null}</p>`
       : html`<ul>${tariffs.value.data.map(one => reasonOf(one, record, zone))}</ul>`
   return html`<section aria-labelledby="no-price"><h2 id="no-price">Why the record has no price</h2>
 ${reasons}<p>Each record needs a price for its whole time. A new or longer tariff prices the record automatically.</p></section>`

@@ -14,8 +14,9 @@ import {
   type PageResult,
   postRoute,
 } from '../console-request.ts'
+import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
 import { form, type PageView } from '../page-frame.ts'
-import { errorNotice, facts, instant, listQuery, pageLinks, type Row, row, showResult, table } from '../page-parts.ts'
+import { errorNotice, facts, hasOlderRows, instant, listQuery, pageLinks, showResult } from '../page-parts.ts'
 
 const statusTags = {
   PENDING: ['warn', 'pending'],
@@ -38,19 +39,45 @@ const resendButton = (request: ConsoleRequest, path: string): Html | null =>
 const resendForm = ({ csrf }: ConsoleRequest, path: string): Html =>
   form(csrf, `${path}/resend`, html`<button class="quiet" type="submit">Resend</button>`, 'inline')
 
-export const deliveryColumns = ['Created', 'Event', 'Status', 'Attempts', 'Next attempt', 'Action']
-
-/** Create the table row of a delivery. */
-export const deliveryRow = (request: ConsoleRequest, one: WebhookDeliveryWire): Row => {
-  const path = pathOf(one.endpoint_id, one.id)
-  return row(
-    html`<a href="${path}">${instant(one.time_created)}</a>`,
-    html`<code>${one.event_type}</code>`,
-    statusTag(one),
-    numberText(one.attempts),
-    one.next_attempt === null ? '' : instant(one.next_attempt),
-    resendButton(request, path),
-  )
+/** Create a table of deliveries to an endpoint. */
+export const deliveryTable = (
+  request: ConsoleRequest,
+  id: string,
+  label: string,
+  list: ListOf<WebhookDeliveryWire>,
+): TableView => {
+  const columns: readonly Column<WebhookDeliveryWire>[] = [
+    {
+      key: 'time_created',
+      name: 'Created',
+      text: one => one.time_created,
+      show: one => html`<a href="${pathOf(one.endpoint_id, one.id)}">${instant(one.time_created)}</a>`,
+    },
+    {
+      key: 'event_type',
+      name: 'Event',
+      text: one => one.event_type,
+      show: one => html`<code>${one.event_type}</code>`,
+    },
+    { key: 'status', name: 'Status', text: one => one.status, show: statusTag },
+    { key: 'attempts', name: 'Attempts', isNumber: true, text: one => numberText(one.attempts) },
+    {
+      key: 'next_attempt',
+      name: 'Next attempt',
+      isNamed: true,
+      text: one => one.next_attempt ?? '',
+      show: one => (one.next_attempt === null ? '' : instant(one.next_attempt)),
+    },
+  ]
+  const resend: Column<WebhookDeliveryWire> = {
+    ...{ key: 'id', name: 'Action', text: one => one.id },
+    show: one => resendForm(request, pathOf(one.endpoint_id, one.id)),
+  }
+  return dataTable(request, {
+    ...{ id, label, items: list.data, isCompact: true, empty: 'No deliveries yet. Send a test event.' },
+    hasMore: hasOlderRows(request.query, list),
+    columns: mayDo(request, webhookDeliveryResend) ? [...columns, resend] : columns,
+  })
 }
 
 const responseBody = ({ response_body: body }: WebhookAttemptWire): Content =>
@@ -62,17 +89,36 @@ const responseBody = ({ response_body: body }: WebhookAttemptWire): Content =>
 const attemptOutcome = ({ status_code: status, error }: WebhookAttemptWire): string =>
   status === null ? (error ?? '').replaceAll('_', ' ') : numberText(status)
 
-const attemptColumns = ['Time', 'Result', 'Status code', 'Duration', 'Response']
-const noAttempts = 'No attempts yet. Refresh this page in a moment.'
+const attemptColumns: readonly Column<WebhookAttemptWire>[] = [
+  {
+    key: 'time_created',
+    name: 'Time',
+    text: one => one.time_created,
+    show: one => instant(one.time_created),
+  },
+  {
+    key: 'result',
+    name: 'Result',
+    text: one => (one.succeeded ? 'delivered' : 'failed'),
+    show: one =>
+      one.succeeded ? html`<span class="tag good">delivered</span>` : html`<span class="tag bad">failed</span>`,
+  },
+  { key: 'status_code', name: 'Status code', text: attemptOutcome },
+  {
+    key: 'duration_ms',
+    name: 'Duration',
+    text: one => numberText(one.duration_ms),
+    show: one => `${numberText(one.duration_ms)}\u00a0ms`,
+  },
+  { key: 'response_body', name: 'Response', text: one => one.response_body, show: responseBody },
+]
 
-const attemptRow = (one: WebhookAttemptWire): Row =>
-  row(
-    instant(one.time_created),
-    one.succeeded ? html`<span class="tag good">delivered</span>` : html`<span class="tag bad">failed</span>`,
-    attemptOutcome(one),
-    `${numberText(one.duration_ms)}\u00a0ms`,
-    responseBody(one),
-  )
+const attemptTable = (request: Pick<ConsoleRequest, 'path' | 'query'>, list: ListOf<WebhookAttemptWire>): TableView =>
+  dataTable(request, {
+    ...{ id: 'attempts', label: 'Attempts', columns: attemptColumns, items: list.data },
+    empty: 'No attempts yet. Refresh this page in a moment.',
+    hasMore: hasOlderRows(request.query, list),
+  })
 
 /** Show the error of the last attempt of the newest delivery that failed; null if there is none. */
 export const failureNotice = async (
@@ -117,15 +163,17 @@ const showDelivery = async (request: ConsoleRequest, fault: Content = null): Pro
       status: deliveryResult.status,
       body: html`<h1>Delivery</h1>${errorNotice(deliveryResult.fault)}`,
     }
+  const table = attempts.ok ? attemptTable({ path, query }, attempts.value) : null
   return {
     title: 'Delivery',
+    tables: table === null ? [] : [table],
     status: fault === null ? 200 : 400,
     body: html`<h1>Delivery</h1>${fault}
 <p class="lead"><code>${id}</code> to <a href="/console/webhooks/${endpointId}">this endpoint</a>.
 Attempts are retained for 30 days.</p>
 ${deliveryFacts(deliveryResult.value)}
 <div class="actions">${resendButton(request, path)}<a href="${path}">Refresh</a></div>
-${showResult(attempts, ({ data }) => table('Attempts', attemptColumns, data.map(attemptRow), noAttempts))}
+${showResult(attempts, () => table?.markup)}
 ${attempts.ok ? pageLinks(path, query, [], attempts.value) : null}`,
   }
 }

@@ -17,9 +17,10 @@ import {
   postRoute,
 } from '../console-request.ts'
 import { confirmationFault, confirmPage } from '../kit/confirm.ts'
+import type { TableView } from '../kit/data-table.ts'
 import { form, type PageView } from '../page-frame.ts'
-import { choice, errorNotice, facts, field, instant, listQuery, pageLinks, showResult, table } from '../page-parts.ts'
-import { deliveryColumns, deliveryRow, failureNotice } from './webhook-deliveries.ts'
+import { choice, errorNotice, facts, field, instant, listQuery, pageLinks, showResult } from '../page-parts.ts'
+import { deliveryTable, failureNotice } from './webhook-deliveries.ts'
 
 const disabledReasons: Readonly<Record<string, string>> = {
   CALLER: 'by a user',
@@ -27,14 +28,22 @@ const disabledReasons: Readonly<Record<string, string>> = {
   FAILING: 'after 5 days of failed deliveries',
 }
 
+const statusWord = ({ status, failing_since: since }: WebhookEndpointWire): 'disabled' | 'enabled' | 'failing' =>
+  status === 'DISABLED' ? 'disabled' : since === null ? 'enabled' : 'failing'
+
+const reasonOf = ({ status, disabled_reason: reason }: WebhookEndpointWire): string =>
+  status === 'DISABLED' ? (disabledReasons[reason ?? ''] ?? '') : ''
+
+/** Return the status of an endpoint as text. */
+export const statusText = (endpoint: WebhookEndpointWire): string =>
+  `${statusWord(endpoint)} ${reasonOf(endpoint)}`.trim()
+
+const statusTones = { disabled: 'bad', enabled: 'good', failing: 'warn' } as const
+
 /** Show the status of an endpoint as text and colour. */
-export const endpointStatus = ({
-  status,
-  disabled_reason: reason,
-  failing_since: since,
-}: WebhookEndpointWire): Html => {
-  if (status === 'DISABLED') return html`<span class="tag bad">disabled</span> ${disabledReasons[reason ?? ''] ?? ''}`
-  return since === null ? html`<span class="tag good">enabled</span>` : html`<span class="tag warn">failing</span>`
+export const endpointStatus = (endpoint: WebhookEndpointWire): Html => {
+  const word = statusWord(endpoint)
+  return html`<span class="tag ${statusTones[word]}">${word}</span> ${reasonOf(endpoint)}`
 }
 
 /** Read event types, separated by commas or spaces. */
@@ -115,20 +124,13 @@ const deliveriesSection = (
   request: ConsoleRequest,
   endpoint: WebhookEndpointWire,
   list: ApiResult<ListOf<WebhookDeliveryWire>>,
+  table: TableView | null,
 ): Html => {
   const path = `/console/webhooks/${endpoint.id}`
   return html`<form class="filter" method="get" action="${path}">
 ${choice('status', 'Status', statusOptions, request.query.get('status') ?? '')}
 <button class="quiet" type="submit">Filter</button></form>
-${showResult(list, ({ data }) =>
-  table(
-    'Deliveries',
-    deliveryColumns,
-    data.map(one => deliveryRow(request, one)),
-    'No deliveries yet. Send a test event.',
-  ),
-)}
-${list.ok ? pageLinks(path, request.query, ['status'], list.value) : null}`
+${showResult(list, found => html`${table?.markup}${pageLinks(path, request.query, ['status', 'sort-deliveries'], found)}`)}`
 }
 
 const changeSections = (request: ConsoleRequest, endpoint: WebhookEndpointWire, fault: Fault | null): Content => [
@@ -160,8 +162,12 @@ const endpointView = async (
   const endpoint = found.value
   const { id, url, api_version: version, failing_since: since, time_created: created } = endpoint
   const failure = since === null || !deliveries.ok ? null : await failureNotice(request, deliveries.value.data)
+  // The page also answers actions, whose paths its links must not have.
+  const page = { ...request, path: `/console/webhooks/${id}` }
+  const table = deliveries.ok ? deliveryTable(page, 'deliveries', 'Deliveries', deliveries.value) : null
   return {
     title: url,
+    tables: table === null ? [] : [table],
     status: fault === null ? status : 400,
     body: html`<h1 class="address">${url}</h1>${notice}${failure}
 ${facts(
@@ -172,8 +178,8 @@ ${facts(
   ['Created', instant(created)],
 )}
 ${actionButtons(request, endpoint)}
-<section aria-labelledby="deliveries"><h2 id="deliveries">Deliveries</h2>
-${deliveriesSection(request, endpoint, deliveries)}</section>
+<section aria-labelledby="deliveries-title"><h2 id="deliveries-title">Deliveries</h2>
+${deliveriesSection(request, endpoint, deliveries, table)}</section>
 ${changeSections(request, endpoint, fault)}`,
   }
 }

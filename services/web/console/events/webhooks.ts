@@ -2,10 +2,20 @@ import { type WebhookEndpointWire, webhookCreate } from '../../../contract/event
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { Fault, ListOf } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo, postRoute } from '../console-request.ts'
+import { curlBlock } from '../kit/api-requests.ts'
+import { type Column, dataTable } from '../kit/data-table.ts'
+import { firstEndpoint } from '../kit/first-requests.ts'
 import { form, type PageView } from '../page-frame.ts'
-import { errorNotice, field, instant, listQuery, pageLinks, type Row, row, showResult, table } from '../page-parts.ts'
+import { errorNotice, field, hasOlderRows, instant, listQuery, pageLinks, showResult } from '../page-parts.ts'
 import { deliveryRoutes } from './webhook-deliveries.ts'
-import { endpointRoutes, endpointStatus, eventTypesHint, readEventTypes, secretNotice } from './webhook-endpoint.ts'
+import {
+  endpointRoutes,
+  endpointStatus,
+  eventTypesHint,
+  readEventTypes,
+  secretNotice,
+  statusText,
+} from './webhook-endpoint.ts'
 
 type Draft = {
   readonly url: string
@@ -16,14 +26,29 @@ type Draft = {
 
 const emptyDraft: Draft = { url: '', types: '*', description: '', fault: null }
 
-const endpointRow = (endpoint: WebhookEndpointWire): Row =>
-  row(
-    html`<a href="/console/webhooks/${endpoint.id}">${endpoint.url}</a>`,
-    html`<code>${endpoint.event_types.join(', ')}</code>`,
-    endpointStatus(endpoint),
-    endpoint.description ?? '',
-    instant(endpoint.time_created),
-  )
+const endpointColumns: readonly Column<WebhookEndpointWire>[] = [
+  {
+    key: 'url',
+    name: 'URL',
+    text: one => one.url,
+    show: one => html`<a href="/console/webhooks/${one.id}">${one.url}</a>`,
+  },
+  {
+    key: 'event_types',
+    name: 'Event types',
+    text: one => one.event_types.join(', '),
+    show: one => html`<code>${one.event_types.join(', ')}</code>`,
+  },
+  { key: 'status', name: 'Status', text: statusText, show: endpointStatus },
+  { key: 'description', name: 'Description', text: one => one.description ?? '' },
+  {
+    key: 'time_created',
+    name: 'Created',
+    text: one => one.time_created,
+    show: one => instant(one.time_created),
+  },
+  { key: 'id', name: 'ID', text: one => one.id, isInFileOnly: true },
+]
 
 const createForm = ({ csrf, session }: ConsoleRequest, { url, types, description, fault }: Draft): Html =>
   form(
@@ -49,20 +74,21 @@ const showEndpoints = async (
 ): Promise<PageView> => {
   const { api, query } = request
   const endpoints = await api<ListOf<WebhookEndpointWire>>('GET', `/webhooks${listQuery(query, [])}`)
+  const table = endpoints.ok
+    ? dataTable(request, {
+        ...{ id: 'webhooks', label: 'Webhook endpoints', columns: endpointColumns, items: endpoints.value.data },
+        empty: html`<p>No webhook endpoints yet. This request creates the first one:</p>${curlBlock(firstEndpoint)}`,
+        hasMore: hasOlderRows(query, endpoints.value),
+      })
+    : null
   return {
     title: 'Webhooks',
+    tables: table === null ? [] : [table],
     status: draft.fault !== null ? 400 : endpoints.ok ? 200 : endpoints.status,
     body: html`<h1>Webhooks</h1>${notice}
 <p class="lead">The service sends signed events of this mode to these endpoints and retries failed deliveries.</p>
-${showResult(endpoints, ({ data }) =>
-  table(
-    'Webhook endpoints',
-    ['URL', 'Event types', 'Status', 'Description', 'Created'],
-    data.map(endpointRow),
-    'No webhook endpoints yet. Add one below.',
-  ),
-)}
-${endpoints.ok ? pageLinks('/console/webhooks', query, [], endpoints.value) : null}
+${showResult(endpoints, () => table?.markup)}
+${endpoints.ok ? pageLinks('/console/webhooks', query, ['sort-webhooks'], endpoints.value) : null}
 ${
   mayDo(request, webhookCreate)
     ? html`<section aria-labelledby="new"><h2 id="new">Add endpoint</h2>${createForm(request, draft)}</section>`

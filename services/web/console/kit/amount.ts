@@ -90,6 +90,9 @@ export const unitPrice = (price: Amount, currency: string): Html => {
 /** Show a whole number with separators. */
 export const wholeNumber = (count: Amount): string => roundTo(exactText(count), 0)
 
+/** Write an exact number with separators. */
+export const separated = (amount: Amount): string => roundTo(exactText(amount), sumScale, 0)
+
 /** Write a count with its noun: "1 record", "2 records". */
 export const counted = (count: Amount, noun: string): string =>
   `${wholeNumber(count)} ${noun}${exactText(count) === '1' ? '' : 's'}`

@@ -25,6 +25,9 @@ const requestList = (calls: readonly ApiCall[], name: string): Html | null =>
 <p class="hint">WATTLEDGER_URL is the address of this service, and WATTLEDGER_KEY is an API key.</p>
 ${calls.map(curlBlock)}</details>`
 
+/** Show the requests of a part of a page to the API. */
+export const partRequests = (calls: readonly ApiCall[]): Html => html`${requestList(calls, 'this part')}`
+
 /** Show the requests of a page to the API, and those of the action that led to the page. */
 export const apiRequests = (calls: readonly ApiCall[], action: readonly ApiCall[] = []): Html =>
   html`${requestList(action, 'your change')}${requestList(calls, 'this page')}`

@@ -24,16 +24,21 @@ type CheckedChange = {
   readonly fields: readonly string[]
 }
 
+/** Return whether a change is refused as a whole. An error of one location does not stop the other locations. */
+export const isRefused = ({ errors }: DryRunWire): boolean =>
+  errors.some(({ location_id: id, number }) => id === null && number === null)
+
 /** Say what a change does to stored costs. */
-export const dryRunText = ({ locations, stored_rows: rows, errors }: DryRunWire): Content =>
-  html`<p>Priced again: ${counted(rows, 'stored record')} of ${counted(locations, 'location')}.</p>
+export const dryRunText = (effect: DryRunWire): Content =>
+  html`${isRefused(effect) ? null : html`<p>Priced again: ${counted(effect.stored_rows, 'stored record')} of ${counted(effect.locations, 'location')}.</p>`}
 ${
-  errors.length === 0
+  effect.errors.length === 0
     ? null
-    : html`<div class="notice bad" role="alert"><p>The change is refused for these reasons:</p><ul>${errors
+    : html`<div class="notice bad" role="alert"><p>${isRefused(effect) ? 'The change is refused for these reasons:' : 'These locations cannot change:'}</p><ul>${effect.errors
         .slice(0, 20)
         .map(
-          ({ location_id: id, message }) => html`<li>${id === null ? null : html`<code>${id}</code>: `}${message}</li>`,
+          ({ location_id: id, number, message }) =>
+            html`<li>${id === null ? (number === null ? null : `Location ${number}: `) : html`<code>${id}</code>: `}${message}</li>`,
         )}</ul></div>`
 }`
 
@@ -57,6 +62,7 @@ export const checkedChange = async <T>(
     effects: html`${effects}${dryRunText(effect.value)}<details><summary>As curl</summary>${curlBlock({ method, path, body })}</details>`,
     typed,
     fault,
+    isRefused: isRefused(effect.value),
     hidden: { checked: 'true', ...hidden },
   })
 }

@@ -1,4 +1,4 @@
-import { type Content, html } from '../../ui-kit/html.ts'
+import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 import { form, type PageView } from '../page-frame.ts'
@@ -19,6 +19,8 @@ type Confirmation = {
   /** Further hidden fields. */
   readonly hidden?: Readonly<Record<string, string>>
   readonly fault?: Fault | null
+  /** The API would refuse the action, as `effects` says. The page has no form. */
+  readonly isRefused?: boolean
 }
 
 const notTyped = (typed: string): Fault => ({
@@ -31,21 +33,27 @@ const notTyped = (typed: string): Fault => ({
 export const confirmationFault = (request: Pick<ConsoleRequest, 'form'>, typed: string): Fault | null =>
   request.form.get('confirm')?.trim() === typed ? null : notTyped(typed)
 
-/** Create a page that says what an action does and asks for confirmation. */
-export const confirmPage = (
+const confirmForm = (
   { csrf }: Pick<ConsoleRequest, 'csrf'>,
-  { title, effects, action, button, back, typed, inputs, hidden = {}, fault = null }: Confirmation,
-): PageView => ({
-  title,
-  status: fault === null ? 200 : 400,
-  body: html`<h1>${title}</h1>${fault === null || fault.field === 'confirm' ? null : errorNotice(fault)}
-<div class="lead effects">${effects}</div>
-${form(
-  csrf,
-  action,
-  html`${Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+  { action, button, back, typed, inputs, hidden = {}, fault = null }: Confirmation,
+): Html =>
+  form(
+    csrf,
+    action,
+    html`${Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 ${inputs}${typed === null ? null : field('confirm', `Type ${typed} to confirm`, { required: true, fault })}
 <div class="actions"><button class="${typed === null ? 'primary' : 'danger'}" type="submit">${button}</button>
 <a href="${back}">Cancel</a></div>`,
-)}`,
-})
+  )
+
+/** Create a page that says what an action does and asks for confirmation. */
+export const confirmPage = (request: Pick<ConsoleRequest, 'csrf'>, confirmation: Confirmation): PageView => {
+  const { title, effects, back, fault = null, isRefused = false } = confirmation
+  return {
+    title,
+    status: fault === null ? 200 : 400,
+    body: html`<h1>${title}</h1>${fault === null || fault.field === 'confirm' ? null : errorNotice(fault)}
+<div class="lead effects">${effects}</div>
+${isRefused ? html`<p><a class="button" href="${back}">Back</a></p>` : confirmForm(request, confirmation)}`,
+  }
+}

@@ -13,6 +13,8 @@ export type Column<Item> = {
   /** Exact text of the cell, for CSV and sorting. It is shown unless `show` is present. */
   readonly text: (item: Item) => string
   readonly show?: (item: Item) => Content
+  /** The CSV file has the column, and the page has not. */
+  readonly isInFileOnly?: boolean
 }
 
 type TableOptions<Item> = {
@@ -28,10 +30,20 @@ type TableOptions<Item> = {
   readonly isCompact?: boolean
   /** False: the order of the items is fixed. */
   readonly isSortable?: boolean
+  /** More rows exist than the table has. Its CSV file says so. Absent: unknown. */
+  readonly hasMore?: boolean
+  /** Id of a row, for the script of the page. */
+  readonly rowId?: (item: Item) => string
 }
 
-/** Table of a page. `csv` returns its rows as CSV. */
-export type TableView = { readonly id: string; readonly markup: Html; readonly csv: () => string }
+/** Table of a page. `csv` returns its rows as CSV; `rows` are its rows without the table. */
+export type TableView = {
+  readonly id: string
+  readonly markup: Html
+  readonly rows: readonly Html[]
+  readonly csv: () => string
+  readonly hasMore: boolean | null
+}
 
 type Order = { readonly key: string; readonly isDescending: boolean }
 
@@ -53,11 +65,11 @@ const sorted = <Item>(options: TableOptions<Item>, order: Order | null): readonl
   return cells.sort((a, b) => sign * compareCells(a.cell, b.cell)).map(({ item }) => item)
 }
 
+/** Path and parameters of the page with a table. */
+type Place = Pick<ConsoleRequest, 'path' | 'query'>
+
 /** Return the address of the page with other parameters. Null removes a parameter. */
-export const withParameters = (
-  { path, query }: Pick<ConsoleRequest, 'path' | 'query'>,
-  changes: Readonly<Record<string, string | null>>,
-): string => {
+export const withParameters = ({ path, query }: Place, changes: Readonly<Record<string, string | null>>): string => {
   const parameters = new URLSearchParams(query)
   for (const [name, value] of Object.entries({ done: null, ...changes })) {
     if (value === null) parameters.delete(name)
@@ -68,7 +80,7 @@ export const withParameters = (
 }
 
 const headCell = <Item>(
-  request: ConsoleRequest,
+  request: Place,
   { id, isSortable = true }: TableOptions<Item>,
   { key, name, isNumber }: Column<Item>,
   order: Order | null,
@@ -82,11 +94,13 @@ const headCell = <Item>(
   return html`<th scope="col"${className}${state}><a href="${address}">${name}</a></th>`
 }
 
-const rowOf = <Item>(columns: readonly Column<Item>[], item: Item): Html =>
-  html`<tr>${columns.map(({ name, isNumber, isNamed, show, text }) => {
-    const className = isNumber === true ? asMarkup(' class="number"') : isNamed ? asMarkup(' class="named"') : null
-    return html`<td data-name="${name}"${className}>${show === undefined ? text(item) : show(item)}</td>`
-  })}</tr>`
+const rowOf = <Item>({ rowId }: TableOptions<Item>, columns: readonly Column<Item>[], item: Item): Html =>
+  html`<tr${rowId === undefined ? null : html` data-id="${rowId(item)}"`}>${columns.map(
+    ({ name, isNumber, isNamed, show, text }) => {
+      const className = isNumber === true ? asMarkup(' class="number"') : isNamed ? asMarkup(' class="named"') : null
+      return html`<td data-name="${name}"${className}>${show === undefined ? text(item) : show(item)}</td>`
+    },
+  )}</tr>`
 
 const totalsRow = <Item>({ columns, totals }: TableOptions<Item>): Html | null =>
   totals === undefined
@@ -100,21 +114,23 @@ const totalsRow = <Item>({ columns, totals }: TableOptions<Item>): Html | null =
  * Create a table with sort links and a CSV link. On phones each row is a list of names and values.
  * The sort applies to the rows that the page shows.
  */
-export const dataTable = <Item>(request: ConsoleRequest, options: TableOptions<Item>): TableView => {
+export const dataTable = <Item>(request: Place, options: TableOptions<Item>): TableView => {
   const { id, label, columns, items, empty } = options
   const order = orderOf(request.query, id)
-  const rows = sorted(options, order)
+  const sortedItems = sorted(options, order)
+  const shown = columns.filter(({ isInFileOnly }) => isInFileOnly !== true)
+  const rows = sortedItems.map(item => rowOf(options, shown, item))
   const csv = (): string =>
     csvText(
       columns.map(({ key }) => key),
-      rows.map(item => columns.map(({ text }) => text(item))),
+      sortedItems.map(item => columns.map(({ text }) => text(item))),
     )
   const markup =
     items.length === 0
       ? html`<div class="empty">${empty}</div>`
       : html`<div class="scroll" role="group" tabindex="0" aria-label="${label}"><table class="${options.isCompact === true ? 'lines compact' : 'lines'}" id="${id}">
-<thead><tr>${columns.map(column => headCell(request, options, column, order))}</tr></thead>
-<tbody>${rows.map(item => rowOf(columns, item))}</tbody>${totalsRow(options)}</table></div>
+<thead><tr>${shown.map(column => headCell(request, options, column, order))}</tr></thead>
+<tbody>${rows}</tbody>${totalsRow(options)}</table></div>
 <p class="below"><a href="${withParameters(request, { csv: id })}" download>Download CSV</a></p>`
-  return { id, markup, csv }
+  return { id, markup, rows, csv, hasMore: options.hasMore ?? null }
 }

@@ -79,6 +79,20 @@ export const rangeFields = ({ start, end }: DayRange): Html =>
   html`${field('from', 'From', { type: 'date', value: writeDate(start) })}
 ${field('to', 'To', { type: 'date', value: writeDate(end - 1) })}`
 
+/** Hint of an input that `withInstants` reads. */
+export const instantHint = 'A day in UTC, or a time with offset'
+
+const isDay = (text: string): boolean => parseDate(text) !== undefined
+
+/** Return a query in which each time that is a day, such as 2026-10-01, is an instant in UTC. */
+export const withInstants = (query: URLSearchParams): URLSearchParams =>
+  new URLSearchParams(
+    [...query].map(([name, text]): [string, string] => [
+      name,
+      name.endsWith('_time') && isDay(text.trim()) ? `${text.trim()}T00:00:00Z` : text,
+    ]),
+  )
+
 /** Write an instant as an input of date and time has it. */
 export const localText = (zone: TimeZone, at: number): string =>
   `${writeDate(dayOf(zone, at))}T${formatTimeOfDay(localFields(zone, at).secondOfDay).slice(0, 5)}`

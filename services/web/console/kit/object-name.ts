@@ -9,6 +9,24 @@ const collections: Readonly<Record<string, string>> = {
   pln_: 'plans',
 }
 
+/** Pages of objects by the prefix of their ids. */
+const pages: Readonly<Record<string, string>> = {
+  ...collections,
+  trf_: 'tariffs',
+  chg_: 'charges',
+  mre_: 'records',
+  bat_: 'batches',
+  stm_: 'statements',
+  evt_: 'events',
+  whe_: 'webhooks',
+}
+
+/** Show an id, with a link if its object has a page. */
+export const idLink = (id: string): Html => {
+  const page = /^[a-z]{3}_[0-9a-f]{24}$/.test(id) ? pages[id.slice(0, 4)] : undefined
+  return page === undefined ? html`<code>${id}</code>` : html`<a href="/console/${page}/${id}"><code>${id}</code></a>`
+}
+
 type Named = { readonly reference_id?: string | null; readonly name?: string }
 
 /** Return the own reference or name of an object; its id if it has none. */

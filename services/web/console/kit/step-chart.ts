@@ -74,12 +74,20 @@ const drawLine = (steps: readonly Step[], interval: Interval, plot: Plot): Html 
       html`<path class="${group[0]?.isForecast === true ? 'line dashed' : 'line'}" d="${pathOf(group, interval, plot)}" vector-effect="non-scaling-stroke"></path>`,
   )}</svg>`
 
-/** Labels at local midnights, and of short charts every 6 or 12 hours. */
+/** Hours between the labels of a chart of some length in ms. */
+const hoursBetween = (length: number, days: number): number => {
+  if (length <= 14 * hourMs) return 3
+  if (length <= 25 * hourMs) return 6
+  return days <= 2 ? 12 : 24
+}
+
+/** Labels at local midnights, and of short charts every 3, 6 or 12 hours. */
 const labelsOf = ({ start, end }: Interval, zone: TimeZone) => {
   const [first, last] = [dayOf(zone, start), dayOf(zone, end - 1)]
   const days = last - first + 1
   const every = Math.ceil(days / maxLabels)
-  const hours = days === 1 ? [0, 6, 12, 18] : days === 2 ? [0, 12] : [0]
+  const step = hoursBetween(end - start, days)
+  const hours = Array.from({ length: 24 / step }, (_, index) => index * step)
   const day = new Intl.DateTimeFormat('en-GB', { timeZone: zone.name, day: 'numeric', month: 'short' })
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone: zone.name, hour: '2-digit', minute: '2-digit' })
   return Array.from({ length: days }, (_, index) => index)

@@ -1,6 +1,6 @@
 import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
 import type { ConsoleRequest } from '../console-request.ts'
-import type { CostWire } from '../costs/cost-pages.ts'
+import type { CostWire } from '../costs/cost-view.ts'
 import { exactText, sumTexts } from './amount.ts'
 
 /** Number and energy in Wh of records, as decimal texts. */

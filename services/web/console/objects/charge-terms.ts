@@ -42,10 +42,10 @@ const nameText = (name: string): string =>
 
 const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
-/** Show the terms of a charge that differ from none. */
-export const chargeTerms = (charge: object): Html =>
+/** Show the terms of a charge that differ from none. `shown`: members that the page shows elsewhere. */
+export const chargeTerms = (charge: object, shown: readonly string[] = []): Html =>
   html`${facts(
     ...Object.entries(charge)
-      .filter(([name, value]) => !hiddenNames.has(name) && !isEmpty(value))
+      .filter(([name, value]) => !hiddenNames.has(name) && !shown.includes(name) && !isEmpty(value))
       .map(([name, value]) => [capitalised(nameText(name)), valueText(value)] as const),
   )}<details><summary>As JSON</summary><pre class="block" tabindex="0">${JSON.stringify(charge, null, 2)}</pre></details>`

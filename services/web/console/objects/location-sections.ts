@@ -7,7 +7,8 @@ import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ApiResult } from '../api.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 import { money } from '../kit/amount.ts'
-import { choice, instant, row, showResult, table } from '../page-parts.ts'
+import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
+import { choice, instant, showResult } from '../page-parts.ts'
 import type { Sections } from './object-kind.ts'
 
 type PriceValue = { readonly value: JsonNumber | null; readonly confidence: JsonNumber }
@@ -93,25 +94,43 @@ aria-label="${label}. The table next to the chart has the values."></figure>
 <tbody>${points.map(point => pointRow(point, chart))}</tbody></table></div></div>`
 }
 
-const statusTable = (status: ApiResult<LocationStatusWire>, zone: string): Content =>
-  showResult(status, ({ tariff_status }) =>
-    table(
-      'Tariffs',
-      ['Type', 'Status', 'Tariff', 'Contract start', 'Contract end'],
-      kindLabels.map(([kind, name]) => {
-        const { status: kindState, tariff } = tariff_status[kind]
-        const dateOf = (at: string | null = null) => (at === null ? '' : instant(at, zone))
-        return row(
-          name,
-          kindState.toLowerCase().replaceAll('_', ' '),
-          tariff?.display_name ?? tariff?.id ?? '',
-          dateOf(tariff?.contract_start_date),
-          dateOf(tariff?.contract_end_date),
-        )
-      }),
-      '',
-    ),
-  )
+const statusTable = (
+  request: ConsoleRequest,
+  { tariff_status: kinds }: LocationStatusWire,
+  zone: string,
+): TableView => {
+  const items = kindLabels.map(([kind, name]) => ({ name, ...kinds[kind] }))
+  type Item = (typeof items)[number]
+  const dateOf = (at: string | null = null): Content => (at === null ? '' : instant(at, zone, 'minute'))
+  const columns: readonly Column<Item>[] = [
+    { key: 'type', name: 'Type', text: ({ name }) => name },
+    { key: 'status', name: 'Status', text: ({ status }) => status.toLowerCase().replaceAll('_', ' ') },
+    {
+      key: 'tariff_id',
+      name: 'Tariff',
+      text: ({ tariff }) => tariff?.id ?? '',
+      show: ({ tariff }) =>
+        tariff == null ? '' : html`<a href="/console/tariffs/${tariff.id}">${tariff.display_name ?? tariff.id}</a>`,
+    },
+    {
+      key: 'contract_start_date',
+      name: 'Contract start',
+      isNamed: true,
+      text: ({ tariff }) => tariff?.contract_start_date ?? '',
+      show: ({ tariff }) => dateOf(tariff?.contract_start_date),
+    },
+    {
+      key: 'contract_end_date',
+      name: 'Contract end',
+      isNamed: true,
+      text: ({ tariff }) => tariff?.contract_end_date ?? '',
+      show: ({ tariff }) => dateOf(tariff?.contract_end_date),
+    },
+  ]
+  return dataTable(request, {
+    ...{ id: 'tariffs', label: 'Tariffs', columns, items, empty: '', isCompact: true, isSortable: false },
+  })
+}
 
 /** Show prices as a chart: at most 1,000 prices. */
 const priceSection = (prices: ApiResult<Prices>, { timezone, currency_code }: LocationWire): Content => {
@@ -176,10 +195,8 @@ ${choice('hours', 'Price period', priceRanges, hours)}
 <button class="quiet" type="submit">Apply</button></form>`
 
 /** Show current prices of a location, its costs of the last 30 days, and the status of its tariffs. */
-export const locationSections = async (
-  { api, path, query, at }: ConsoleRequest,
-  location: LocationWire,
-): Promise<Sections> => {
+export const locationSections = async (request: ConsoleRequest, location: LocationWire): Promise<Sections> => {
+  const { api, path, query, at } = request
   const { id, timezone } = location
   const direction = chooseValue(directionLabels, query.get('direction'), 'IMPORT')
   const hours = chooseValue(priceRanges, query.get('hours'), '48')
@@ -195,15 +212,17 @@ export const locationSections = async (
     api<Prices>('POST', `/prices/${id}`, priceInterval),
     api<Costs>('POST', `/costs/interval/${id}?aggregation=DAY&tariff_direction=${direction}`, costInterval),
   ])
+  const tariffs = status.ok ? statusTable(request, status.value, timezone) : null
   return {
     hasCharts: true,
+    tables: tariffs === null ? [] : [tariffs],
     content: html`${filterForm(path, direction, hours)}
 <section aria-labelledby="prices-title"><h2 id="prices-title">Prices</h2>
 ${priceSection(prices, location)}</section>
 <section aria-labelledby="costs-title"><h2 id="costs-title">Costs by day</h2>
 ${costSection(costs, location)}</section>
 <section aria-labelledby="tariffs-title"><h2 id="tariffs-title">Tariffs</h2>
-${statusTable(status, timezone)}
+${showResult(status, () => tariffs?.markup)}
 <p class="below"><a href="/console/tariffs?location_id=${id}">All tariffs of this location</a></p></section>`,
   }
 }

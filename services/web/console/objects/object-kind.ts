@@ -35,6 +35,9 @@ export type Sections = {
   readonly hasCharts?: boolean
 }
 
+/** Values of a filter with their labels. */
+export type FilterOptions = readonly (readonly [value: string, label: string])[]
+
 /** Kind of object of the API with its pages: a list, a page for each object, and forms. */
 export type ObjectKind<Wire extends { readonly id: string }> = {
   /** Path in the API, and below /console: `/locations`. */
@@ -46,8 +49,8 @@ export type ObjectKind<Wire extends { readonly id: string }> = {
   readonly columns: readonly Column<Wire>[]
   /** The list has a column with the location of each object. */
   readonly locationOf?: (object: Wire) => string
-  /** Query parameters of the list with their labels. */
-  readonly filters: readonly (readonly [name: string, label: string])[]
+  /** Query parameters of the list with their labels. With options, the filter is a selection. */
+  readonly filters: readonly (readonly [name: string, label: string, options?: FilterOptions])[]
   readonly nameOf: (object: Wire) => string
   /** `links`: links to `linkedIds` of the object, by their names. */
   readonly factsOf: (

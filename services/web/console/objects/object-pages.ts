@@ -1,5 +1,5 @@
 import type { DryRunWire as DryRun } from '../../../contract/dry-run.ts'
-import { type Content, html } from '../../ui-kit/html.ts'
+import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { Fault, ListOf } from '../api.ts'
 import {
   type ConsoleRequest,
@@ -10,15 +10,15 @@ import {
   postRoute,
 } from '../console-request.ts'
 import { curlBlock } from '../kit/api-requests.ts'
-import { checkedChange, dryRunText } from '../kit/checked-change.ts'
+import { checkedChange, dryRunText, isRefused } from '../kit/checked-change.ts'
 import { confirmationFault, confirmPage } from '../kit/confirm.ts'
 import { dataTable } from '../kit/data-table.ts'
 import { locationColumn, newestLocations } from '../kit/location-names.ts'
 import { objectLinks } from '../kit/object-name.ts'
 import { form, type PageView } from '../page-frame.ts'
-import { errorNotice, facts, field, listQuery, pageLinks } from '../page-parts.ts'
+import { choice, errorNotice, facts, field, hasOlderRows, listQuery, pageLinks } from '../page-parts.ts'
 import { formFields, formText, inputOf, readBody } from './object-form.ts'
-import type { Deletion, FormMember, ObjectKind } from './object-kind.ts'
+import type { Deletion, FilterOptions, FormMember, ObjectKind } from './object-kind.ts'
 
 type AnyObject = { readonly id: string }
 
@@ -33,10 +33,17 @@ const problem = (title: string, status: number, fault: Fault): PageView => ({
   body: html`<h1>${title}</h1>${errorNotice(fault)}`,
 })
 
-const emptyList = <Wire extends AnyObject>({ title, name, example }: ObjectKind<Wire>, isFiltered: boolean): Content =>
+const emptyList = <Wire extends AnyObject>(
+  { title, name, example }: ObjectKind<Wire>,
+  isFiltered: boolean,
+  mayCreate: boolean,
+): Content =>
   isFiltered
     ? html`<p>No ${title.toLowerCase()} match the filter.</p>`
-    : html`<p>No ${title.toLowerCase()} yet. Create the first ${name} here, or with this request:</p>${curlBlock(example)}`
+    : html`<p>No ${title.toLowerCase()} yet. ${mayCreate ? `Create the first ${name} here, or with this request:` : `This request creates the first ${name}:`}</p>${curlBlock(example)}`
+
+const filterInput = (name: string, label: string, value: string, options?: FilterOptions): Html =>
+  options === undefined ? field(name, label, { value }) : choice(name, label, [['', 'All'], ...options], value)
 
 const showList = async <Wire extends AnyObject>(kind: ObjectKind<Wire>, request: ConsoleRequest): Promise<PageView> => {
   const { api, query } = request
@@ -50,7 +57,8 @@ const showList = async <Wire extends AnyObject>(kind: ObjectKind<Wire>, request:
   const columns = [...kind.columns.slice(0, -1), ...locations, ...kind.columns.slice(-1)]
   const table = dataTable(request, {
     ...{ id, label: kind.title, columns, items: list.value.data, isCompact: true },
-    empty: emptyList(kind, isFiltered),
+    hasMore: hasOlderRows(query, list.value),
+    empty: emptyList(kind, isFiltered, mayChange(request)),
   })
   const retained = [...names, `sort-${id}`]
   return {
@@ -66,7 +74,7 @@ ${
   kind.filters.length === 0
     ? null
     : html`<form class="filter" method="get" action="${consolePath(kind)}">
-${kind.filters.map(([name, label]) => field(name, label, { value: query.get(name) ?? '' }))}
+${kind.filters.map(([name, label, options]) => filterInput(name, label, query.get(name) ?? '', options))}
 <button class="quiet" type="submit">Filter</button></form>`
 }
 ${table.markup}${pageLinks(consolePath(kind), query, retained, list.value)}`,
@@ -223,15 +231,18 @@ const deleteObject = async <Wire extends AnyObject>(
   }
   const effect =
     kind.hasDryRun === true ? await api<DryRun>('DELETE', `${kind.path}/${found.value.id}?dry_run=true`) : null
+  const wouldBeRefused = effect?.ok === true && isRefused(effect.value)
+  const call = { method: 'DELETE', path: `${kind.path}/${found.value.id}${deletion.query}` } as const
   return confirmPage(request, {
     title: `${deletion.label}: ${typed}`,
     effects: html`${await deletion.effects(request, found.value)}${effect?.ok === true ? dryRunText(effect.value) : null}
-${curlBlock({ method: 'DELETE', path: `${kind.path}/${found.value.id}${deletion.query}` })}`,
+${wouldBeRefused ? null : curlBlock(call)}`,
     action: `${path}/${deletion.name}`,
     button: deletion.label,
     back: path,
     typed,
     fault,
+    isRefused: wouldBeRefused,
   })
 }
 

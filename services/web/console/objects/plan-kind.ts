@@ -3,12 +3,13 @@ import type { AssignmentWire } from '../../../contract/plans/plan-assignment.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
 import { type ConsoleRequest, mayDo } from '../console-request.ts'
-import { wholeNumber } from '../kit/amount.ts'
-import { locationLink, newestLocations } from '../kit/location-names.ts'
-import { instant, listQuery, pageLinks, row, showResult, table } from '../page-parts.ts'
+import { counted, wholeNumber } from '../kit/amount.ts'
+import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
+import { type LocationNames, locationColumn, newestLocations } from '../kit/location-names.ts'
+import { hasOlderRows, instant, listQuery, pageLinks, showResult } from '../page-parts.ts'
 import { chargeTerms } from './charge-terms.ts'
 import type { ObjectKind, Sections } from './object-kind.ts'
-import { createdColumn, deletionOf, nameColumn } from './registry-kinds.ts'
+import { createdColumn, nameColumn } from './registry-kinds.ts'
 import { historySection } from './tariff-kind.ts'
 import { schedulePicture } from './tariff-picture.ts'
 
@@ -49,37 +50,50 @@ const assignmentActions = (plan: PlanWire, { id }: AssignmentWire): Html => {
 const statusText = ({ status, error }: AssignmentWire): Content =>
   error === null ? status.toLowerCase() : html`<span class="tag bad">failed</span> ${error.message}`
 
-const sitesSection = async (request: ConsoleRequest, plan: PlanWire, mayChange: boolean): Promise<Html> => {
-  const [list, names] = await Promise.all([
-    request.api<ListOf<AssignmentWire>>('GET', `/plans/${plan.id}/assignments${listQuery(request.query, [], 50)}`),
-    newestLocations(request),
-  ])
-  return html`<section aria-labelledby="sites"><h2 id="sites">Locations</h2>
-${mayChange ? html`<p><a class="button" href="/console/plans/${plan.id}/assign">Assign locations</a></p>` : null}
-${showResult(
-  list,
-  value =>
-    html`${table(
-      'Locations',
-      ['Location', 'From', 'To', 'Status', ...(mayChange ? ['Change'] : [])],
-      value.data.map(one =>
-        row(
-          locationLink(names, one.location_id),
-          one.start_date,
-          one.end_date ?? 'open',
-          statusText(one),
-          ...(mayChange ? [assignmentActions(plan, one)] : []),
-        ),
-      ),
-      'No locations yet. Assign the plan, and its tariffs and charges appear at the locations.',
-    )}${pageLinks(`/console/plans/${plan.id}`, request.query, [], value)}`,
-)}</section>`
+const sitesTable = (
+  request: ConsoleRequest,
+  plan: PlanWire,
+  names: LocationNames,
+  list: ListOf<AssignmentWire>,
+): TableView => {
+  const columns: readonly Column<AssignmentWire>[] = [
+    locationColumn<AssignmentWire>(names, one => one.location_id),
+    { key: 'start_date', name: 'From', isNamed: true, text: one => one.start_date },
+    {
+      key: 'end_date',
+      name: 'To',
+      isNamed: true,
+      text: one => one.end_date ?? '',
+      show: one => one.end_date ?? 'open',
+    },
+    { key: 'status', name: 'Status', text: one => one.error?.message ?? one.status.toLowerCase(), show: statusText },
+  ]
+  const changes: Column<AssignmentWire> = {
+    ...{ key: 'id', name: 'Change', text: one => one.id },
+    show: one => assignmentActions(plan, one),
+  }
+  return dataTable(request, {
+    ...{ id: 'sites', label: 'Locations', items: list.data, isCompact: true },
+    hasMore: hasOlderRows(request.query, list),
+    columns: mayDo(request, { access: 'all' }) ? [...columns, changes] : columns,
+    empty: 'No locations yet. Assign the plan, and its tariffs and charges appear at the locations.',
+  })
 }
 
 const sections = async (request: ConsoleRequest, plan: PlanWire): Promise<Sections> => {
   const mayChange = mayDo(request, { access: 'all' })
-  const [sites, history] = await Promise.all([sitesSection(request, plan, mayChange), historySection(request, plan.id)])
-  return { content: html`${versionsSection(plan, mayChange)}${sites}${history}` }
+  const [list, names, history] = await Promise.all([
+    request.api<ListOf<AssignmentWire>>('GET', `/plans/${plan.id}/assignments${listQuery(request.query, [], 50)}`),
+    newestLocations(request),
+    historySection(request, plan.id),
+  ])
+  const sites = list.ok ? sitesTable(request, plan, names, list.value) : null
+  return {
+    tables: [...(sites === null ? [] : [sites]), ...history.tables],
+    content: html`${versionsSection(plan, mayChange)}<section aria-labelledby="sites-title"><h2 id="sites-title">Locations</h2>
+${mayChange ? html`<p><a class="button" href="/console/plans/${plan.id}/assign">Assign locations</a></p>` : null}
+${showResult(list, value => html`${sites?.markup}${pageLinks(`/console/plans/${plan.id}`, request.query, ['sort-sites'], value)}`)}</section>${history.content}`,
+  }
 }
 
 export const planKind: ObjectKind<PlanWire> = {
@@ -144,6 +158,15 @@ export const planKind: ObjectKind<PlanWire> = {
   members: [],
   changeMembers: [{ name: 'name', label: 'Name', isRequired: true }],
   editable: one => ({ name: one.name }),
-  deletions: [deletionOf('Only a plan without locations can be deleted. Remove it from its locations first.')],
+  deletions: [
+    {
+      ...{ name: 'delete', label: 'Delete', query: '' },
+      effects: async (_, { id, sites }) =>
+        sites === 0
+          ? html`<p>No location has the plan. The deletion cannot be undone.</p>`
+          : html`<p>${counted(String(sites), 'location')} ${sites === 1 ? 'has' : 'have'} the plan. Remove the plan from
+<a href="/console/plans/${id}#sites-title">its locations</a> first: “Remove” prices their records again. To keep past costs, use “Change end” and keep the plan.</p>`,
+    },
+  ],
   hasDryRun: true,
 }

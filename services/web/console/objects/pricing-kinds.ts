@@ -1,8 +1,8 @@
 import type { CalendarWire } from '../../../contract/calendars/calendar.ts'
 import type { JsonNumber } from '../../../contract/json/exact-number.ts'
 import { html } from '../../ui-kit/html.ts'
-import { exactText } from '../kit/amount.ts'
-import { row, table } from '../page-parts.ts'
+import type { ConsoleRequest } from '../console-request.ts'
+import { dataTable, type TableView } from '../kit/data-table.ts'
 import { chargeChangeEffects, chargeDeletionEffects } from './charge-effects.ts'
 import { chargeTerms } from './charge-terms.ts'
 import { days, dayTypes, namedDays, numberFormat, powerSteps } from './line-formats.ts'
@@ -68,6 +68,9 @@ export const chargeTermMembers: readonly FormMember[] = [
   },
 ]
 
+/** Members among the facts of the page of a charge. */
+const chargeFacts = ['kind', 'name', 'component', 'start_date', 'end_date']
+
 export const chargeKind: ObjectKind<ChargeWire> = {
   path: '/charges',
   name: 'charge',
@@ -91,11 +94,14 @@ export const chargeKind: ObjectKind<ChargeWire> = {
     ['Location', links.get(one.location_id)],
     ['From', one.start_date ?? 'open'],
     ['To', one.end_date ?? 'open'],
-    ['Price', one.price === null || one.price === undefined ? '–' : exactText(one.price)],
   ],
-  sections: async (request, one) => ({
-    content: html`<section aria-labelledby="terms"><h2 id="terms">Terms</h2>${chargeTerms(one)}</section>${await historySection(request, one.id)}`,
-  }),
+  sections: async (request, one) => {
+    const { content, tables } = await historySection(request, one.id, one.plan_id)
+    return {
+      tables,
+      content: html`<section aria-labelledby="terms"><h2 id="terms">Terms</h2>${chargeTerms(one, chargeFacts)}</section>${content}`,
+    }
+  },
   example: {
     method: 'POST',
     path: '/charges',
@@ -127,6 +133,38 @@ export const chargeKind: ObjectKind<ChargeWire> = {
 }
 
 type NamedDay = { readonly date: string; readonly name: string }
+type DayType = CalendarWire['day_types'][number]
+
+const [maxShownHolidays, maxShownDates] = [40, 60]
+
+/** Holidays from today. The file has all of them. */
+const holidayTable = (request: ConsoleRequest, days: readonly NamedDay[]): TableView => {
+  const today = new Date(request.at).toISOString().slice(0, 10)
+  const next = days.filter(({ date }) => date >= today)
+  return dataTable(request, {
+    ...{ id: 'holidays', label: 'Next holidays', empty: 'No holidays.', hasMore: false },
+    items: request.query.get('csv') === 'holidays' ? next : next.slice(0, maxShownHolidays),
+    columns: [
+      { key: 'date', name: 'Date', text: one => one.date },
+      { key: 'name', name: 'Name', text: one => one.name },
+    ],
+  })
+}
+
+/** Special days by type. The file has all dates. */
+const specialDayTable = (request: ConsoleRequest, items: readonly DayType[]): TableView =>
+  dataTable(request, {
+    ...{ id: 'special-days', label: 'Special days', items, empty: '', hasMore: false },
+    columns: [
+      { key: 'day_type', name: 'Day type', text: one => one.name },
+      {
+        key: 'dates',
+        name: 'Dates',
+        text: one => one.dates.join(', '),
+        show: one => one.dates.slice(0, maxShownDates).join(', '),
+      },
+    ],
+  })
 
 export const calendarKind: ObjectKind<CalendarWire & { readonly dates?: readonly NamedDay[] }> = {
   path: '/calendars',
@@ -147,25 +185,15 @@ export const calendarKind: ObjectKind<CalendarWire & { readonly dates?: readonly
     ['State', one.state ?? '–'],
     ['Owner', one.account_id === null ? 'shared by all accounts' : 'this account'],
   ],
-  sections: async ({ at }, one) => {
-    const today = new Date(at).toISOString().slice(0, 10)
-    const next = (one.dates ?? []).filter(({ date }) => date >= today).slice(0, 40)
+  sections: async (request, one) => {
+    const [holidays, special] = [holidayTable(request, one.dates ?? []), specialDayTable(request, one.day_types)]
+    const types =
+      one.day_types.length === 0
+        ? null
+        : html`<section aria-labelledby="types"><h2 id="types">Special days</h2>${special.markup}</section>`
     return {
-      content: html`<section aria-labelledby="dates"><h2 id="dates">Next holidays</h2>${table(
-        'Next holidays',
-        ['Date', 'Name'],
-        next.map(({ date, name }) => row(date, name)),
-        'No holidays.',
-      )}</section>${
-        one.day_types.length === 0
-          ? null
-          : html`<section aria-labelledby="types"><h2 id="types">Special days</h2>${table(
-              'Special days',
-              ['Day type', 'Dates'],
-              one.day_types.map(({ name, dates }) => row(name, dates.slice(0, 60).join(', '))),
-              '',
-            )}</section>`
-      }`,
+      tables: [holidays, special],
+      content: html`<section aria-labelledby="dates"><h2 id="dates">Next holidays</h2>${holidays.markup}</section>${types}`,
     }
   },
   example: { method: 'POST', path: '/calendars', body: { name: 'Berlin', country_code: 'DE', state: 'BE' } },

@@ -2,13 +2,11 @@ import type { CustomerWire } from '../../../contract/registry/customer.ts'
 import type { DeviceWire } from '../../../contract/registry/device.ts'
 import type { LocationWire } from '../../../contract/registry/location.ts'
 import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
-import { tariffDirections } from '../../../contract/tariffs/tariff-draft.ts'
 import { type Content, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
 import type { ConsoleRequest } from '../console-request.ts'
-import { counted, sumTexts } from '../kit/amount.ts'
+import { counted } from '../kit/amount.ts'
 import type { Column } from '../kit/data-table.ts'
-import { storedRecords } from '../kit/stored-records.ts'
 import { instant } from '../page-parts.ts'
 import { finalStatementsPath } from '../statements/final-statements.ts'
 import { locationSections } from './location-sections.ts'
@@ -164,13 +162,6 @@ const endingTariffs = async ({ api, at }: ConsoleRequest, id: string): Promise<s
     : `${counted(String(open.length), 'tariff')} of the location ${open.length === 1 ? 'ends' : 'end'} now.`
 }
 
-/** Say how many stored records a device has; nothing if the API refuses. */
-const storedOfDevice = async (request: ConsoleRequest, id: string): Promise<string> => {
-  const found = await Promise.all(tariffDirections.map(direction => storedRecords(request, id, direction, null, null)))
-  const counts = found.flatMap(one => (one === null ? [] : [one.records]))
-  return counts.length < found.length ? '' : `The device has ${counted(sumTexts(counts), 'stored record')}.`
-}
-
 const deviceName = ({ reference_id }: DeviceWire): string => reference_id
 
 export const deviceKind: ObjectKind<DeviceWire> = {
@@ -212,8 +203,12 @@ export const deviceKind: ObjectKind<DeviceWire> = {
   deletions: [
     {
       ...{ name: 'delete', label: 'Delete', query: '' },
-      effects: async (request, { id }) =>
-        html`<p>${await storedOfDevice(request, id)} Its records stay for the costs of the account. New records are refused within 60 s.</p>`,
+      effects: async (_, { id, last_seen: seen }) =>
+        html`<p>${
+          seen === null
+            ? 'The device has no records.'
+            : html`The newest record of the device was received on ${instant(seen, 'UTC', 'minute')}. Its <a href="/console/records?device_id=${id}">records</a> stay for the costs of the account.`
+        } New records are refused within 60 s.</p>`,
     },
   ],
 }

@@ -1,44 +1,77 @@
 import type { AuditEntriesWire } from '../../../contract/registry/audit-entry.ts'
 import type { LocationWire } from '../../../contract/registry/location.ts'
 import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
-import { type Content, html } from '../../ui-kit/html.ts'
+import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 import { counted, energy } from '../kit/amount.ts'
+import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
 import { storedRecords } from '../kit/stored-records.ts'
-import { instant, row, showResult, table } from '../page-parts.ts'
+import { instant, showResult } from '../page-parts.ts'
 import type { Deletion, ObjectKind, Sections } from './object-kind.ts'
 import { createdColumn, nameColumn } from './registry-kinds.ts'
 import { schedulePicture } from './tariff-picture.ts'
+import { directionTexts, typeTexts } from './tariff-terms.ts'
 
 const nameOf = ({ display_name, id }: TariffWire): string => display_name ?? id
 
 const contractText = ({ contract_start_date: start, contract_end_date: end, timezone }: TariffWire): Content =>
   html`${start === null ? 'open' : instant(start, timezone, 'minute')} to ${end === null ? 'open' : instant(end, timezone, 'minute')}`
 
-/** Show who changed an object and when. */
-export const historySection = async ({ api }: ConsoleRequest, id: string): Promise<Content> => {
-  const entries = await api<AuditEntriesWire>('GET', `/audit-log?object_id=${id}&limit=10`)
-  return html`<section aria-labelledby="history"><h2 id="history">Changes</h2>${showResult(entries, ({ data }) =>
-    table(
-      'Changes',
-      ['Time', 'By', 'Change', 'Details'],
-      data.map(one =>
-        row(
-          instant(one.time_created),
-          one.actor_address ?? html`<code>${one.actor}</code>`,
-          one.action,
-          html`<details><summary>Show</summary><pre class="block" tabindex="0">${JSON.stringify(one.detail, null, 2).slice(0, 2_000)}</pre></details>`,
-        ),
-      ),
-      'No changes are recorded.',
-    ),
-  )}</section>`
+const historyColumns: readonly Column<AuditEntriesWire['data'][number]>[] = [
+  {
+    key: 'time',
+    name: 'Time',
+    text: one => one.time_created,
+    show: one => instant(one.time_created),
+  },
+  {
+    key: 'actor',
+    name: 'By',
+    text: one => one.actor_address ?? one.actor,
+    show: one => one.actor_address ?? html`<code>${one.actor}</code>`,
+  },
+  { key: 'action', name: 'Change', text: one => one.action },
+  {
+    key: 'detail',
+    name: 'Details',
+    text: one => JSON.stringify(one.detail),
+    show: one =>
+      html`<details><summary>Show</summary><pre class="block" tabindex="0">${JSON.stringify(one.detail, null, 2).slice(0, 2_000)}</pre></details>`,
+  },
+]
+
+const changesOfPlan = (planId: string): Html =>
+  html`A plan keeps these prices. <a href="/console/plans/${planId}#history">See who changed the plan</a>`
+
+/** Max changes on a page, and in its CSV file. */
+const [maxShownChanges, maxCsvChanges] = [10, 100]
+
+/** Show who changed an object and when. `planId`: the plan that keeps the object. */
+export const historySection = async (
+  request: ConsoleRequest,
+  id: string,
+  planId: string | null = null,
+): Promise<{ readonly content: Content; readonly tables: readonly TableView[] }> => {
+  const limit = request.query.get('csv') === 'changes' ? maxCsvChanges : maxShownChanges
+  const entries = await request.api<AuditEntriesWire>('GET', `/audit-log?object_id=${id}&limit=${limit}`)
+  const table = dataTable(request, {
+    ...{ id: 'changes', label: 'Changes', columns: historyColumns, items: entries.ok ? entries.value.data : [] },
+    ...{
+      empty: planId === null ? 'No changes are recorded.' : changesOfPlan(planId),
+      isSortable: false,
+      hasMore: entries.ok && entries.value.has_more,
+    },
+  })
+  return {
+    tables: entries.ok ? [table] : [],
+    content: html`<section aria-labelledby="history"><h2 id="history">Changes</h2>${showResult(entries, () => table.markup)}</section>`,
+  }
 }
 
 const sections = async (request: ConsoleRequest, tariff: TariffWire): Promise<Sections> => {
   const [location, history] = await Promise.all([
     request.api<LocationWire>('GET', `/locations/${tariff.location_id}`),
-    historySection(request, tariff.id),
+    historySection(request, tariff.id, tariff.plan_id),
   ])
   const currency = location.ok ? location.value.currency_code : ''
   const at = request.query.get('at')
@@ -57,7 +90,8 @@ ${
         }) => html`<h3>From ${effective_from === null ? 'the start' : instant(effective_from, tariff.timezone, 'minute')}</h3>
 ${schedulePicture(schedule, tariff.market_rates, currency)}`,
       )}</section>`
-}${history}`,
+}${history.content}`,
+    tables: history.tables,
   }
 }
 
@@ -132,8 +166,8 @@ export const tariffKind: ObjectKind<TariffWire> = {
   locationOf: one => one.location_id,
   filters: [
     ['location_id', 'Location ID'],
-    ['direction', 'Direction'],
-    ['type', 'Type'],
+    ['direction', 'Direction', directionTexts],
+    ['type', 'Type', typeTexts],
   ],
   nameOf,
   linkedIds: one => [one.location_id, one.plan_id],

@@ -1,6 +1,7 @@
 import { type JsonNumber, numberText } from '../../../contract/json/exact-number.ts'
 import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
+import { tierSteps } from './tier-steps.ts'
 
 type Entry = TariffWire['schedule'][number]
 type Hours = Entry['days_and_hours'][number]['hours'][number]
@@ -25,15 +26,12 @@ const rateText = ({ fixed, surcharge_fixed, surcharge_percentage }: Rate, isMark
   return isZero(surcharge_percentage) ? parts : `(${parts}) + ${Number(numberText(surcharge_percentage)) * 100} %`
 }
 
+const tierText = (rate: Rate, isMarket: boolean): string =>
+  `${rateText(rate, isMarket)}${rate.to_kwh === null ? '' : ` up to ${numberText(rate.to_kwh)} kWh`}`
+
 /** Write all tiers of a time: "0.41 up to 150 kWh, then 0.47". */
 const tiersText = (rates: readonly Rate[], isMarket: boolean): string =>
-  rates
-    .map((rate, index) => {
-      const text = rateText(rate, isMarket)
-      const until = rate.to_kwh === null ? '' : ` up to ${numberText(rate.to_kwh)} kWh`
-      return index === 0 ? `${text}${until}` : `then ${text}${until}`
-    })
-    .join(', ')
+  rates.map((rate, index) => (index === 0 ? tierText(rate, isMarket) : `then ${tierText(rate, isMarket)}`)).join(', ')
 
 /** Order of prices: the first tier with its surcharges. */
 const priceOf = ([rate]: readonly Rate[]): number => {
@@ -42,20 +40,19 @@ const priceOf = ([rate]: readonly Rate[]): number => {
   return base * (1 + Number(numberText(rate.surcharge_percentage)))
 }
 
-type Priced = { readonly text: string; readonly price: number; readonly tone: number }
+type Priced = { readonly text: string; readonly rates: readonly Rate[]; readonly tone: number }
 
 /** Give each different price a tone, from the lowest to the highest. */
 const tonesOf = (schedule: readonly Entry[], isMarket: boolean): ReadonlyMap<string, Priced> => {
-  const prices = new Map<string, number>()
+  const prices = new Map<string, readonly Rate[]>()
   for (const { days_and_hours } of schedule)
-    for (const { hours } of days_and_hours)
-      for (const { rate } of hours) prices.set(tiersText(rate, isMarket), priceOf(rate))
-  const ordered = [...prices].sort(([, a], [, b]) => a - b)
+    for (const { hours } of days_and_hours) for (const { rate } of hours) prices.set(tiersText(rate, isMarket), rate)
+  const ordered = [...prices].sort(([, a], [, b]) => priceOf(a) - priceOf(b))
   const last = Math.max(ordered.length - 1, 1)
   return new Map(
-    ordered.map(([text, price], index) => [
+    ordered.map(([text, rates], index) => [
       text,
-      { text, price, tone: ordered.length === 1 ? 1 : Math.round((index / last) * (maxTones - 1)) },
+      { text, rates, tone: ordered.length === 1 ? 1 : Math.round((index / last) * (maxTones - 1)) },
     ]),
   )
 }
@@ -135,11 +132,29 @@ const legend = (tones: ReadonlyMap<string, Priced>, currency: string): Html =>
 
 /** Maximum number of pictures of a schedule. */
 const maxSeasons = 24
+/** Maximum number of prices whose tiers are drawn. */
+const maxTiered = 3
+
+/** Draw the tiers of the prices that have some. */
+const tierPictures = (tones: ReadonlyMap<string, Priced>, isMarket: boolean, currency: string): readonly Html[] => {
+  const tiered = [...tones.values()].filter(({ rates }) => rates.length > 1).slice(0, maxTiered)
+  const unit = isMarket ? `${currency}/kWh without the market price` : `${currency}/kWh`
+  return tiered.map(({ text, rates }) =>
+    tierSteps(
+      tiered.length === 1 ? 'Price by energy' : `Price by energy: ${text}`,
+      unit,
+      rates.map(rate => ({
+        ...{ to: rate.to_kwh === null ? null : Number(numberText(rate.to_kwh)), price: priceOf([rate]) },
+        text: tierText(rate, isMarket),
+      })),
+    ),
+  )
+}
 
 /** Show a schedule as people read it: a week by hours in colours for each season, with the prices as a legend. */
 export const schedulePicture = (schedule: readonly Entry[], isMarket: boolean, currency: string): Content => {
   const tones = tonesOf(schedule, isMarket)
-  return html`${legend(tones, currency)}<div class="weeks">${schedule
+  return html`${legend(tones, currency)}${tierPictures(tones, isMarket, currency)}<div class="weeks">${schedule
     .slice(0, maxSeasons)
     .map(entry => seasonPicture(entry, tones, isMarket))}</div>
 <details><summary>As a list</summary><ul>${schedule.slice(0, maxSeasons).map(

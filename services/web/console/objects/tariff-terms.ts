@@ -16,8 +16,9 @@ export type Terms = {
   readonly rows: readonly ScheduleRow[]
 }
 
-const directionTexts = tariffDirections.map(one => [one, one.toLowerCase()] as const)
-const typeTexts = tariffTypes.map(one => [one, one === 'COMMODITY' ? 'energy' : 'grid fee'] as const)
+/** Values of selections with their texts. */
+export const directionTexts = tariffDirections.map(one => [one, one.toLowerCase()] as const)
+export const typeTexts = tariffTypes.map(one => [one, one === 'COMMODITY' ? 'energy' : 'grid fee'] as const)
 const marketTexts = [['false', 'no'] as const, ['true', 'yes, plus the surcharges'] as const]
 
 const oneOf = <const T extends string>(names: readonly T[], text: string | null, fallback: T): T =>

@@ -6,14 +6,16 @@ import { civilDate, dayNumber } from '../../../domain/civil-date.ts'
 import type { TimeZone } from '../../../domain/civil-time.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ApiResult, ListOf } from '../api.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo } from '../console-request.ts'
-import type { CostWire } from '../costs/cost-pages.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo, type PageResult } from '../console-request.ts'
+import type { CostWire } from '../costs/cost-view.ts'
+import { eventColumns } from '../events/events.ts'
 import { counted, energy, exactText, money, sumTexts, wholeNumber } from '../kit/amount.ts'
 import { curlBlock } from '../kit/api-requests.ts'
+import { type Column, dataTable } from '../kit/data-table.ts'
 import { dayOf, instantsOf, rangeParameters, zoneOf } from '../kit/dates.ts'
 import { locationKind } from '../objects/registry-kinds.ts'
 import type { PageView } from '../page-frame.ts'
-import { errorNotice, instant, row, showResult, table } from '../page-parts.ts'
+import { errorNotice, instant, showResult } from '../page-parts.ts'
 import { attentionRoutes } from './attention.ts'
 
 type Tone = '' | 'bad' | 'warn'
@@ -125,17 +127,46 @@ const periodCosts = async (
   )
 }
 
+/** Sums of a period as exact texts: cost, and energy in Wh. Empty if the cost is unknown. */
+const sumsOf = (cost: PeriodCost | undefined): { readonly cost: string; readonly wattHours: string } =>
+  cost?.ok === true
+    ? {
+        cost: sumTexts(cost.value.map(({ tariff }) => exactText(tariff.cost.value ?? 0))),
+        wattHours: sumTexts(cost.value.map(one => exactText(one.energy.value))),
+      }
+    : { cost: '', wattHours: '' }
+
 /** Energy and cost of a period, with a link to its costs. */
-const periodCell = (currency: string, { start, end }: Period, cost: PeriodCost): Html => {
+const periodCell = (currency: string, { start, end }: Period, cost: PeriodCost | undefined): Html => {
   const href = `/console/costs?${new URLSearchParams({ ...rangeParameters(start, end), currency })}`
-  if (!cost.ok) return html`<a href="${href}">${cost.fault.message}</a>`
-  const total = sumTexts(cost.value.map(({ tariff }) => exactText(tariff.cost.value ?? 0)))
-  const kilowattHours = energy(sumTexts(cost.value.map(one => exactText(one.energy.value))))
-  return html`<span><a href="${href}">${money(total, currency)}</a><br><span class="hint">${kilowattHours}</span></span>`
+  if (cost?.ok === false) return html`<a href="${href}">${cost.fault.message}</a>`
+  const sums = sumsOf(cost)
+  return html`<span><a href="${href}">${money(sums.cost, currency)}</a><br><span class="hint">${energy(sums.wattHours)}</span></span>`
+}
+
+type CurrencyCosts = { readonly currency: string; readonly costs: readonly PeriodCost[] }
+
+/** Columns of a period: the page shows cost and energy in one cell. */
+const periodColumns = (period: Period, index: number): readonly Column<CurrencyCosts>[] => {
+  const key = period.name.toLowerCase().replace(' ', '_')
+  return [
+    {
+      key: `cost_${key}`,
+      name: period.name,
+      text: ({ costs }) => sumsOf(costs[index]).cost,
+      show: ({ currency, costs }) => periodCell(currency, period, costs[index]),
+    },
+    {
+      key: `energy_${key}_wh`,
+      name: 'Energy',
+      text: ({ costs }) => sumsOf(costs[index]).wattHours,
+      isInFileOnly: true,
+    },
+  ]
 }
 
 /** Show energy and cost of the account by currency, for today, this month and the last month. */
-const costTable = async (request: ConsoleRequest): Promise<Html> => {
+const costTable = async (request: ConsoleRequest): Promise<PageResult> => {
   const { query, at } = request
   const zone = zoneOf(query.get('zone') ?? 'UTC')
   const currencies = (query.get('currencies') ?? '')
@@ -143,14 +174,21 @@ const costTable = async (request: ConsoleRequest): Promise<Html> => {
     .filter(one => /^[A-Z]{3}$/.test(one))
     .slice(0, 6)
   const periods = periodsOf(dayOf(zone, at))
-  const rows = await Promise.all(
-    currencies.map(async currency => {
-      const costs = await periodCosts(request, zone, currency, periods)
-      return row(currency, ...costs.map((cost, index) => periodCell(currency, periods[index] as Period, cost)))
-    }),
+  const items = await Promise.all(
+    currencies.map(async currency => ({ currency, costs: await periodCosts(request, zone, currency, periods) })),
   )
-  const names = ['Currency', ...periods.map(({ name }) => name)]
-  return html`<section aria-labelledby="costs"><h2 id="costs">Cost and energy</h2>${table('Cost and energy', names, rows, 'No costs.')}</section>`
+  const table = dataTable(request, {
+    ...{ id: 'overview-costs', label: 'Cost and energy', items, empty: 'No costs.', isSortable: false, hasMore: false },
+    columns: [
+      { key: 'currency', name: 'Currency', text: one => one.currency },
+      ...periods.flatMap((period, index) => periodColumns(period, index)),
+    ],
+  })
+  return {
+    tables: [table],
+    showsRequests: true,
+    fragment: html`<section aria-labelledby="costs"><h2 id="costs">Cost and energy</h2>${table.markup}</section>`,
+  }
 }
 
 const emptyAccount = (request: ConsoleRequest): Html =>
@@ -158,6 +196,10 @@ const emptyAccount = (request: ConsoleRequest): Html =>
     mayDo(request, locationCreate) ? html`<a href="/console/locations/new">Create a location</a>` : 'Create a location'
   }, give it a tariff, and send records. The <a href="/docs">documentation</a> has all requests. The first one is:</p>
 ${curlBlock(locationKind.example)}</div>`
+
+/** Return the path of the costs of the overview. */
+export const overviewCostsPath = ({ timezone, currency_codes: currencies }: AccountOverviewWire): string =>
+  `/console/overview/costs?${new URLSearchParams({ zone: timezone, currencies: currencies.join(',') })}`
 
 /** Show the state of the account. The costs are loaded after the page, because they add up all records. */
 const showOverview = async (request: ConsoleRequest): Promise<PageView> => {
@@ -168,30 +210,29 @@ const showOverview = async (request: ConsoleRequest): Promise<PageView> => {
   ])
   if (!overview.ok)
     return { title: 'Overview', status: overview.status, body: html`<h1>Overview</h1>${errorNotice(overview.fault)}` }
-  const { timezone, currency_codes: currencies } = overview.value
-  const costs = `/console/overview/costs?${new URLSearchParams({ zone: timezone, currencies: currencies.join(',') })}`
+  const { currency_codes: currencies } = overview.value
+  const latest = events.ok
+    ? dataTable(request, {
+        ...{ id: 'latest-events', label: 'Latest events', items: events.value.data, isSortable: false },
+        columns: eventColumns.filter(({ key }) => key !== 'object'),
+        empty: 'No events yet. Create a location with the API.',
+        hasMore: events.value.has_more,
+      })
+    : null
   return {
     title: 'Overview',
+    tables: latest === null ? [] : [latest],
     body: html`<h1>Overview</h1>
-${currencies.length === 0 ? emptyAccount(request) : html`<div data-load="${costs}"><p class="empty"><a href="/console/costs">View energy and cost</a></p></div>`}
+${currencies.length === 0 ? emptyAccount(request) : html`<div data-load="${overviewCostsPath(overview.value)}"><p class="empty"><a href="/console/costs">View energy and cost</a></p></div>`}
 ${attentionCards(overview.value, at)}
 <section aria-labelledby="latest"><h2 id="latest">Latest events</h2>
-${showResult(events, list =>
-  table(
-    'Latest events',
-    ['Time', 'Type', 'Event'],
-    list.data.map(({ id, type, time_created }) =>
-      row(instant(time_created), html`<code>${type}</code>`, html`<a href="/console/events/${id}">${id}</a>`),
-    ),
-    'No events yet. Create a location with the API.',
-  ),
-)}
+${showResult(events, () => latest?.markup)}
 <p class="below"><a href="/console/events">View all events</a></p></section>`,
   }
 }
 
 export const overviewRoutes: readonly ConsoleRoute[] = [
   getRoute('/console', showOverview),
-  getRoute('/console/overview/costs', async request => ({ fragment: await costTable(request) })),
+  getRoute('/console/overview/costs', costTable),
   ...attentionRoutes,
 ]

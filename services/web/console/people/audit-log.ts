@@ -1,3 +1,4 @@
+import { auditEntryList } from '../../../contract/registry/audit-entry.ts'
 import { parseInstant, writeInstant } from '../../../domain/instant.ts'
 import type { Database } from '../../../platform/postgres/database.ts'
 import { type AuditFilter, type ListedAuditEntry, listAudit } from '../../../platform/postgres/registry/audit-log.ts'
@@ -5,6 +6,7 @@ import { withTenant } from '../../../platform/postgres/transaction.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo } from '../console-request.ts'
 import { dataTable, withParameters } from '../kit/data-table.ts'
+import { idLink } from '../kit/object-name.ts'
 import type { PageView } from '../page-frame.ts'
 import { field, instant, problemPage } from '../page-parts.ts'
 
@@ -13,7 +15,11 @@ const pageSize = 50
 /** Max entries of a CSV file. */
 const maxCsvEntries = 5_000
 
-const notAllowed = problemPage('Audit log', 'Your role does not include the audit log. Ask an owner for it.', 403)
+const notAllowed = problemPage(
+  'Audit log',
+  'Your key may not read the audit log. Sign in with a key that may read.',
+  403,
+)
 
 /** Instant of a day or of a date with time; null if the text is empty or invalid. */
 const readTime = (text: string | null): number | null =>
@@ -68,7 +74,7 @@ const showAuditLog = async (
   request: ConsoleRequest,
 ): Promise<PageView> => {
   const { session, query } = request
-  if (!mayDo(request, { access: 'all' })) return notAllowed
+  if (!mayDo(request, auditEntryList)) return notAllowed
   const limit = query.has('csv') ? maxCsvEntries : pageSize
   const found = await withTenant(database, session, transaction =>
     listAudit(transaction, filterOf(query), beforeOf(query), limit + 1),
@@ -76,7 +82,7 @@ const showAuditLog = async (
   const items = found.slice(0, limit)
   const last = items.at(-1)
   const entries = dataTable(request, {
-    ...{ id: 'audit-log', label: 'Audit log', items, isSortable: false },
+    ...{ id: 'audit-log', label: 'Audit log', items, isSortable: false, hasMore: found.length > limit },
     columns: [
       { key: 'entry', name: 'Entry', isNumber: true, text: ({ entryNumber }) => String(entryNumber) },
       { key: 'time', name: 'Time', text: ({ at }) => writeInstant(at), show: ({ at }) => instant(writeInstant(at)) },
@@ -86,7 +92,7 @@ const showAuditLog = async (
         key: 'object',
         name: 'Object',
         text: ({ objectId }) => objectId ?? '',
-        show: ({ objectId }) => (objectId === null ? '' : html`<code>${objectId}</code>`),
+        show: ({ objectId }) => (objectId === null ? '' : idLink(objectId)),
       },
       {
         key: 'detail',
@@ -113,7 +119,7 @@ ${
 }
 
 /**
- * Page of the audit log. Roles that may change objects open it. A CSV file has up to 5,000 entries.
+ * Page of the audit log. All people, and keys that may read, open it. A CSV file has up to 5,000 entries.
  * Source: docs/rules/users.md #audit-log.
  */
 export const auditLogRoutes = (dependencies: { readonly database: Database }): readonly ConsoleRoute[] => [

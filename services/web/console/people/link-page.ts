@@ -8,7 +8,7 @@ import { html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
 import type { ConsoleDependencies } from '../console-pages.ts'
 import { form, type PageView } from '../page-frame.ts'
-import { problemPage } from '../page-parts.ts'
+import { problemPage, signInLink } from '../page-parts.ts'
 import { newPasswordFields, readNewPassword } from './new-password.ts'
 import { type SignInResult, startUserSession } from './sign-in-user.ts'
 
@@ -25,6 +25,7 @@ export const endedLink: PageView = problemPage(
   'Link not valid',
   'This link was used, was replaced by a newer link, or is older than 72 h. Ask an owner of the account for a new link.',
   404,
+  signInLink,
 )
 
 const tokenPattern = /^[0-9a-f]{32}$/
@@ -104,7 +105,8 @@ export const answerLinkForm = async (
   const link = await openLink(dependencies, token, at)
   if (link === null) return endedLink
   const password = readNewPassword(sent, link.address)
-  if (!password.ok) return linkView(link, { csrf, token, fault: password.fault })
+  const { provider } = dependencies
+  if (!password.ok) return linkView(link, { csrf, token, fault: password.fault, provider })
   const hash = await dependencies.passwords.hash(password.value)
   const setPassword = (transaction: Parameters<typeof setUserPassword>[0]) =>
     setUserPassword(transaction, link.userId, hash, at)

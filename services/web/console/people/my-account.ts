@@ -7,8 +7,9 @@ import { endUserSessions, retrieveSignInUser, setUserPassword } from '../../../p
 import { type Html, html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from '../console-request.ts'
+import { type Column, dataTable } from '../kit/data-table.ts'
 import { form, type PageView } from '../page-frame.ts'
-import { errorNotice, facts, field, instant, problemPage, row, table } from '../page-parts.ts'
+import { errorNotice, facts, field, instant, problemPage } from '../page-parts.ts'
 import { type SessionUser, switchMode } from '../session.ts'
 import { newPasswordFields, readNewPassword } from './new-password.ts'
 import { startUserSession, type UserSignInDependencies } from './sign-in-user.ts'
@@ -38,9 +39,27 @@ const modeForm = ({ csrf, session }: ConsoleRequest): Html =>
   form(
     csrf,
     `${path}/mode`,
-    html`<button type="submit">Switch to ${session.liveMode ? 'test' : 'live'} mode</button>`,
+    html`<button class="quiet" type="submit">Switch to ${session.liveMode ? 'test' : 'live'} mode</button>`,
     'inline',
   )
+
+type UserSession = Awaited<ReturnType<typeof listUserSessions>>[number]
+
+const sessionColumns: readonly Column<UserSession>[] = [
+  {
+    key: 'time_created',
+    name: 'Signed in',
+    text: one => writeInstant(one.createdAt),
+    show: one => instant(writeInstant(one.createdAt)),
+  },
+  {
+    key: 'time_expires',
+    name: 'Ends',
+    text: one => writeInstant(one.expiresAt),
+    show: one => instant(writeInstant(one.expiresAt)),
+  },
+  { key: 'mode', name: 'Mode', text: one => (one.liveMode ? 'live' : 'test') },
+]
 
 const showAccount = async (
   { database }: UserSignInDependencies,
@@ -55,27 +74,26 @@ const showAccount = async (
     retrieveSignInUser(transaction, user.id),
   )
   const sessions = await listUserSessions(database.operator, session, at)
+  const table = dataTable(
+    { path, query: request.query },
+    { ...{ id: 'sessions', label: 'Sessions', columns: sessionColumns, items: sessions }, empty: 'No sessions.' },
+  )
   return {
     title: 'Your account',
     status,
+    tables: [table],
     body: html`<h1>Your account</h1>
 ${facts(
   ['Address', user.address],
   ['ID', html`<code>${user.id}</code>`],
-  ['Scope', session.scope],
-  ['Mode', html`${session.liveMode ? 'live' : 'test'} ${user.liveMode ? modeForm(request) : null}`],
+  ['Role', session.scope === 'all' ? 'owner' : session.scope],
+  ['Mode', session.liveMode ? 'live' : 'test'],
 )}
+${user.liveMode ? html`<div class="actions">${modeForm(request)}</div>` : null}
 ${passwordForm(request, stored?.passwordHash !== null, fault)}
 <section aria-labelledby="sessions-heading"><h2 id="sessions-heading">Sessions</h2>
-${table(
-  'Sessions',
-  ['Signed in', 'Ends', 'Mode'],
-  sessions.map(one =>
-    row(instant(writeInstant(one.createdAt)), instant(writeInstant(one.expiresAt)), one.liveMode ? 'live' : 'test'),
-  ),
-  'No sessions.',
-)}
-${form(csrf, `${path}/sign-out`, html`<button class="danger" type="submit">Sign out everywhere</button>`, 'inline')}</section>`,
+${table.markup}
+<div class="actions">${form(csrf, `${path}/sign-out`, html`<button class="danger" type="submit">Sign out everywhere</button>`, 'inline')}</div></section>`,
   }
 }
 

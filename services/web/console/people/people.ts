@@ -5,7 +5,7 @@ import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo, postRoute } fr
 import { confirmationFault, confirmPage } from '../kit/confirm.ts'
 import { dataTable } from '../kit/data-table.ts'
 import { form, type PageView } from '../page-frame.ts'
-import { choice, errorNotice, facts, field, instant, listQuery, pageLinks } from '../page-parts.ts'
+import { choice, errorNotice, facts, field, hasOlderRows, instant, listQuery, pageLinks } from '../page-parts.ts'
 
 type UserWithLink = UserWire & { readonly link: string; readonly link_expires: string }
 
@@ -75,6 +75,7 @@ const showPeople = async (
         show: ({ time_created }) => instant(time_created),
       },
     ],
+    hasMore: hasOlderRows(request.query, users.value),
     empty: html`<p>No people yet. Invite the first person below.</p>`,
   })
   const mode = request.session.liveMode ? 'live mode and test mode' : 'test mode only'

@@ -6,7 +6,7 @@ import { findUserByProvider, setUserProvider } from '../../../platform/postgres/
 import { type Html, html } from '../../ui-kit/html.ts'
 import type { ConsoleDependencies } from '../console-pages.ts'
 import { continueAnswer, form, type PageView, pageAnswer, redirect } from '../page-frame.ts'
-import { problemPage } from '../page-parts.ts'
+import { problemPage, signInLink } from '../page-parts.ts'
 import { cookieFor, formToken, openIdCookie, sessionSeconds } from '../session.ts'
 import { endedLink, openLink, useLink } from './link-page.ts'
 import { type SignInResult, startUserSession } from './sign-in-user.ts'
@@ -60,6 +60,7 @@ const refusedPage = (name: string): PageView =>
     'Sign-in refused',
     `The sign-in with ${name} failed or took too long. Start again at the sign-in page.`,
     401,
+    signInLink,
   )
 
 const unknownPage = (name: string): PageView =>
@@ -67,10 +68,11 @@ const unknownPage = (name: string): PageView =>
     'Unknown person',
     `No user is connected to this login of ${name}. Open your invitation, or ask an owner for a link.`,
     403,
+    signInLink,
   )
 
 const takenPage = (name: string): PageView =>
-  problemPage('Login in use', `Another user is connected to this login of ${name}.`, 409)
+  problemPage('Login in use', `Another user is connected to this login of ${name}.`, 409, signInLink)
 
 type ProviderDependencies = ConsoleDependencies & { readonly provider: OpenIdProvider }
 type ProviderVisit = { readonly request: Request; readonly url: URL; readonly isHttps: boolean }

@@ -11,6 +11,7 @@ import { exactText, percent, unitPrice } from '../kit/amount.ts'
 import { curlBlock } from '../kit/api-requests.ts'
 import { type Column, dataTable, type TableView, withParameters } from '../kit/data-table.ts'
 import { type DayRange, dayOf, instantsOf, rangeParameters, zoneOf } from '../kit/dates.ts'
+import { firstPrices } from '../kit/first-requests.ts'
 import { type LocationNames, locationField, newestLocations } from '../kit/location-names.ts'
 import { stepChart } from '../kit/step-chart.ts'
 import { tariffKind } from '../objects/tariff-kind.ts'
@@ -291,7 +292,8 @@ const showPrices = async (request: ConsoleRequest): Promise<PageView> => {
   if (requested === '')
     return {
       title: 'Prices',
-      body: html`<h1>Prices</h1>${lead}${filterForm(request, '', null, null, await newestLocations(request))}`,
+      body: html`<h1>Prices</h1>${lead}${filterForm(request, '', null, null, await newestLocations(request))}
+<div class="empty"><p>Enter a location above, or send this request:</p>${curlBlock(firstPrices)}</div>`,
     }
   const path = encodeURIComponent(requested)
   const direction = query.get('direction') ?? 'IMPORT'

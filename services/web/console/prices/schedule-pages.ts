@@ -1,5 +1,4 @@
 import type { EventWire } from '../../../contract/events/event.ts'
-import type { JsonNumber } from '../../../contract/json/exact-number.ts'
 import type { DeviceWire } from '../../../contract/registry/device.ts'
 import type { LocationWire } from '../../../contract/registry/location.ts'
 import { writeDate } from '../../../domain/civil-date.ts'
@@ -15,77 +14,29 @@ import {
   type PageResult,
   postRoute,
 } from '../console-request.ts'
-import { exactText, money, percent, power } from '../kit/amount.ts'
-import { type Column, dataTable } from '../kit/data-table.ts'
+import { exactText, money, percent } from '../kit/amount.ts'
+import { curlBlock } from '../kit/api-requests.ts'
+import { dataTable, type TableView } from '../kit/data-table.ts'
 import { dayOf, localText, readLocal, zoneOf } from '../kit/dates.ts'
-import { type DeviceNames, deviceLink, newestDevices } from '../kit/device-names.ts'
+import { type DeviceNames, newestDevices } from '../kit/device-names.ts'
+import { firstSchedule } from '../kit/first-requests.ts'
 import { locationField, newestLocations } from '../kit/location-names.ts'
+import { objectName } from '../kit/object-name.ts'
 import type { ChartBand } from '../kit/step-chart.ts'
 import { form, type PageView } from '../page-frame.ts'
-import { errorNotice, facts, field, instant, row, showResult, table } from '../page-parts.ts'
+import { errorNotice, facts, field, instant, showResult } from '../page-parts.ts'
 import { intervalPrices, type PricesWire, priceChart } from './price-pages.ts'
-
-type Power = { readonly units: 'W' | 'KW'; readonly value: JsonNumber }
-
-type Planned = {
-  readonly device_id: string
-  readonly tariff_direction: 'IMPORT' | 'EXPORT'
-  readonly start_time: string
-  readonly end_time: string
-  readonly energy: { readonly units: 'WH' | 'KWH'; readonly value: JsonNumber }
-  readonly cost: { readonly value: JsonNumber; readonly confidence: JsonNumber }
-  readonly savings: { readonly value: JsonNumber; readonly percentage: JsonNumber | null }
-  readonly schedule: readonly { readonly start_time: string; readonly end_time: string; readonly power: Power }[]
-}
-
-type ScheduleWire = Omit<
-  Planned,
-  'device_id' | 'tariff_direction' | 'energy' | 'schedule' | 'start_time' | 'end_time'
-> & {
-  readonly id: string
-  readonly location_id: string
-  readonly location_timezone: string
-  readonly currency_code: string
-  readonly time_created: string
-  readonly data: readonly Planned[]
-}
-
-const unitNames = { W: 'W', KW: 'kW', WH: 'Wh', KWH: 'kWh' } as const
-
-/** Run of a device at one power. */
-type Run = { readonly device: string; readonly start: string; readonly end: string; readonly power: Power }
-
-const runsOf = ({ data }: ScheduleWire): readonly Run[] =>
-  data.flatMap(({ device_id: device, schedule }) =>
-    schedule.map(({ start_time: start, end_time: end, power }) => ({ device, start, end, power })),
-  )
-
-const powerText = ({ units, value }: Power): string => `${exactText(value)} ${unitNames[units]}`
-
-const watts = ({ units, value }: Power): number => Number(exactText(value)) * (units === 'KW' ? 1_000 : 1)
-
-const runColumns = (zone: string, names: DeviceNames): readonly Column<Run>[] => [
-  {
-    key: 'start_time',
-    name: `Start (${zone})`,
-    text: one => one.start,
-    show: one => instant(one.start, zone, 'minute'),
-  },
-  { key: 'end_time', name: 'End', text: one => one.end, show: one => instant(one.end, zone, 'minute') },
-  {
-    key: 'device_id',
-    name: 'Device',
-    text: one => one.device,
-    show: one => deviceLink(names, one.device),
-  },
-  {
-    key: 'power',
-    name: 'Power',
-    isNumber: true,
-    text: one => powerText(one.power),
-    show: one => power(one.power.value, unitNames[one.power.units]),
-  },
-]
+import {
+  powerText,
+  type Run,
+  runColumns,
+  runsOf,
+  type ScheduleWire,
+  scheduleColumns,
+  schedulesPath,
+  watts,
+  windowTable,
+} from './schedule-tables.ts'
 
 /** Areas of the runs in a chart of prices, one colour for each device. */
 const bandsOf = (runs: readonly Run[], zone: string, names: DeviceNames): readonly ChartBand[] => {
@@ -101,12 +52,12 @@ const bandsOf = (runs: readonly Run[], zone: string, names: DeviceNames): readon
 
 const maxShownRuns = 200
 
-const planFacts = (schedule: ScheduleWire): Html => {
+const planFacts = (schedule: ScheduleWire, location: string): Html => {
   const { currency_code: currency, cost, savings, location_timezone: zone } = schedule
   const forecast = Number(exactText(cost.confidence)) < 1 ? `, confidence ${percent(cost.confidence)}` : ''
   return facts(
     ['ID', html`<code>${schedule.id}</code>`],
-    ['Location', html`<a href="/console/locations/${schedule.location_id}"><code>${schedule.location_id}</code></a>`],
+    ['Location', html`<a href="/console/locations/${schedule.location_id}">${location}</a>`],
     ['Created', instant(schedule.time_created, zone, 'minute')],
     ['Cost', html`<strong>${money(cost.value, currency)}</strong>${forecast}`],
     [
@@ -115,26 +66,6 @@ const planFacts = (schedule: ScheduleWire): Html => {
     ],
   )
 }
-
-const deviceTable = (
-  { data, location_timezone: zone, currency_code: currency }: ScheduleWire,
-  names: DeviceNames,
-): Html =>
-  table(
-    'Devices',
-    ['Device', 'Between', 'Energy', 'Cost'],
-    data
-      .slice(0, 50)
-      .map(one =>
-        row(
-          deviceLink(names, one.device_id),
-          html`${instant(one.start_time, zone, 'minute')} to ${instant(one.end_time, zone, 'minute')}`,
-          `${exactText(one.energy.value)} ${unitNames[one.energy.units]}`,
-          money(one.cost.value, currency),
-        ),
-      ),
-    'No devices.',
-  )
 
 /** Show a stored schedule over the prices of its time. */
 const showSchedule = async (request: ConsoleRequest): Promise<PageView> => {
@@ -152,27 +83,30 @@ const showSchedule = async (request: ConsoleRequest): Promise<PageView> => {
   const end = data.reduce((last, one) => Math.max(last, Date.parse(one.end_time)), start + hourMs)
   const direction = data.every(one => one.tariff_direction === 'EXPORT') ? 'EXPORT' : 'IMPORT'
   const interval = { start_time: writeInstant(start), end_time: writeInstant(end), tariff_direction: direction }
-  const [prices, names] = await Promise.all([
+  const [prices, names, location] = await Promise.all([
     api<PricesWire>('POST', `/prices/${schedule.location_id}`, interval),
     newestDevices(request),
+    objectName(request, schedule.location_id),
   ])
   const runs = runsOf(schedule)
   const list = dataTable(request, {
     ...{ id: 'runs', label: 'Runs', columns: runColumns(zone, names), items: runs.slice(0, maxShownRuns) },
+    hasMore: runs.length > maxShownRuns,
     empty: 'No device runs.',
     isCompact: true,
   })
+  const windows = windowTable(request, schedule, names)
   const chart = { bands: bandsOf(runs, zone, names), interval: { start, end }, zone: zoneOf(zone), now: at }
   return {
     title: 'Schedule',
-    tables: [list],
+    tables: [list, windows],
     body: html`<p class="trail"><a href="/console/schedules">Schedules</a></p><h1>Schedule from ${instant(interval.start_time, zone, 'minute')}</h1>
-${planFacts(schedule)}
+${planFacts(schedule, location)}
 <p class="hint">The coloured areas are the power of the devices. The line is the price.</p>
 ${showResult(prices, value => priceChart(intervalPrices(value), currency, chart))}
 <section aria-labelledby="runs-title"><h2 id="runs-title">Times of the devices</h2>${list.markup}
 ${runs.length > maxShownRuns ? html`<p class="hint">The first ${maxShownRuns} of ${runs.length} times.</p>` : null}</section>
-<section aria-labelledby="devices"><h2 id="devices">Windows</h2>${deviceTable(schedule, names)}</section>`,
+<section aria-labelledby="devices"><h2 id="devices">Windows</h2>${windows.markup}</section>`,
   }
 }
 
@@ -218,27 +152,32 @@ const inputOf: Readonly<Record<string, string>> = {
   'data[0].end_time': 'end_time',
 }
 
+const maxShownSchedules = 20
+
+type Latest = { readonly content: Html; readonly tables: readonly TableView[] }
+
 /** Latest schedules, by their events. A schedule is stored for 24 hours. */
-const latestSchedules = async ({ api, at }: ConsoleRequest): Promise<Html> => {
-  const events = await api<ListOf<EventWire>>('GET', '/events?event_type=schedule.created&limit=20')
-  return html`<section aria-labelledby="latest"><h2 id="latest">Schedules of the last 24 hours</h2>${showResult(
-    events,
-    list =>
-      table(
-        'Schedules',
-        ['Created', 'Schedule', 'Location'],
-        list.data
-          .filter(({ time_created }) => at - Date.parse(time_created) < dayMs)
-          .map(({ time_created, data }) =>
-            row(
-              instant(time_created),
-              html`<a href="/console/schedules/${String(data['id'])}"><code>${String(data['id'])}</code></a>`,
-              html`<a href="/console/locations/${String(data['location_id'])}"><code>${String(data['location_id'])}</code></a>`,
-            ),
-          ),
-        'No schedules in the last 24 hours.',
-      ),
-  )}</section>`
+const latestSchedules = async ({ api, at, query }: ConsoleRequest): Promise<Latest> => {
+  const address = `/events?event_type=schedule.created&limit=${maxShownSchedules}`
+  const events = await api<ListOf<EventWire>>('GET', address)
+  const latest = events.ok ? events.value.data.filter(({ time_created }) => at - Date.parse(time_created) < dayMs) : []
+  const next = Math.ceil(at / hourMs) * hourMs
+  const example = firstSchedule(writeInstant(next), writeInstant(next + 12 * hourMs))
+  const table = dataTable(
+    { path: schedulesPath, query },
+    {
+      ...{ id: 'schedules', label: 'Schedules', columns: scheduleColumns, items: latest },
+      empty: html`<p>No schedules in the last 24 hours. This request calculates one:</p>${curlBlock(example)}`,
+      hasMore: events.ok && events.value.has_more && latest.length === maxShownSchedules,
+    },
+  )
+  return {
+    tables: [table],
+    content: html`<section aria-labelledby="latest"><h2 id="latest">Schedules of the last 24 hours</h2>${showResult(
+      events,
+      () => table.markup,
+    )}</section>`,
+  }
 }
 
 const lead = html`<p class="lead">A schedule is the cheapest time at which a device takes its energy, such as a car before the morning.</p>`
@@ -250,8 +189,10 @@ const schedulesPage = async (request: ConsoleRequest, fault: Fault | null): Prom
   const names = requested === '' ? await newestLocations(request) : new Map()
   const devices = location?.ok === true ? await request.api<ListOf<DeviceWire>>('GET', '/devices?limit=100') : null
   const mayCreate = mayDo(request, { access: 'all' })
+  const latest = await latestSchedules(request)
   return {
     title: 'Schedules',
+    tables: latest.tables,
     status: fault === null ? (location?.ok === false ? location.status : 200) : 400,
     body: html`<h1>Schedules</h1>${lead}${fault !== null && fault.field === null ? errorNotice(fault) : null}
 ${
@@ -262,7 +203,7 @@ ${
 ${location === null ? null : showResult(location, one => planForm(request, one, devices?.ok === true ? devices.value.data : [], fault))}</section>`
     : null
 }
-${await latestSchedules(request)}`,
+${latest.content}`,
   }
 }
 
@@ -300,7 +241,7 @@ const createSchedule = async (request: ConsoleRequest): Promise<PageResult> => {
 }
 
 export const scheduleRoutes: readonly ConsoleRoute[] = [
-  getRoute('/console/schedules', request => schedulesPage(request, null)),
+  getRoute(schedulesPath, request => schedulesPage(request, null)),
   postRoute('/console/schedules/new', createSchedule),
   getRoute('/console/schedules/:schedule', showSchedule),
 ]

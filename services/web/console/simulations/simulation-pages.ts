@@ -5,9 +5,11 @@ import { civilDate, dayNumber, parseDate, writeDate } from '../../../domain/civi
 import { runToEnd } from '../../../domain/run-to-end.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult } from '../console-request.ts'
 import { differenceOf, exactText, money, wholeNumber } from '../kit/amount.ts'
-import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
+import { curlBlock } from '../kit/api-requests.ts'
+import { type Column, dataTable, type TableView, withParameters } from '../kit/data-table.ts'
+import { firstSimulation } from '../kit/first-requests.ts'
 import type { PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field } from '../page-parts.ts'
 
@@ -163,7 +165,7 @@ const readTariffs = (text: string): readonly unknown[] => {
 }
 
 /** Ask for a comparison. A pending simulation is loaded again by its id. */
-const simulate = (request: ConsoleRequest, asked: Asked, plans: readonly PlanWire[]) => {
+const simulate = (request: ConsoleRequest, asked: Asked, plans: readonly Pick<PlanWire, 'id' | 'name'>[]) => {
   const id = request.query.get('id')
   if (id !== null) return request.api<SimulationWire>('GET', `/simulations/${encodeURIComponent(id)}`)
   const plan = plans.find(one => one.id === asked.plan)
@@ -196,7 +198,10 @@ const showSimulation = async (request: ConsoleRequest): Promise<PageView> => {
     body: html`${head}${questionForm(asked, plans)}${body}`,
   })
   const isStarted = request.query.has('id')
-  if (asked.object === '' && !isStarted) return page(null)
+  if (asked.object === '' && !isStarted)
+    return page(
+      html`<div class="empty"><p>Enter a location and a plan above, or send this request:</p>${curlBlock(firstSimulation)}</div>`,
+    )
   if (asked.plan === '' && asked.tariff === '' && !isStarted)
     return page(html`<div class="empty"><p>Choose a plan, or enter a tariff, to compare with.</p></div>`)
   const result = await simulate(request, asked, plans)
@@ -209,30 +214,55 @@ const showSimulation = async (request: ConsoleRequest): Promise<PageView> => {
   )
 }
 
-/** Bill of a statement for which another plan is compared. */
-type ComparedBill = { readonly object: string; readonly start: number; readonly end: number }
-
-/** Compare a bill with the plan in `plan`, and offer the choice of a plan. */
-export const planComparison = async (
-  request: ConsoleRequest,
-  bill: ComparedBill,
-): Promise<{ readonly content: Content; readonly tables: readonly TableView[] }> => {
-  const list = await request.api<ListOf<PlanWire>>('GET', '/plans?limit=100')
-  const plans = list.ok ? list.value.data : []
-  const chosen = request.query.get('plan') ?? ''
-  const others = [...request.query].filter(([name]) => !['plan', 'done', 'csv'].includes(name))
-  const page = new URLSearchParams({ object: bill.object, start: writeDate(bill.start), end: writeDate(bill.end) })
-  const form = html`<form class="filter" method="get" action="${request.path}">
-${others.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
-${choice('plan', 'Plan', [['', plans.length === 0 ? 'No plans yet' : 'Choose a plan'], ...plans.map(one => [one.id, one.name] as const)], chosen)}
-<button class="quiet" type="submit">Compare</button></form>
-<p class="hint">The <a href="/console/simulations?${page.toString()}\">page
-of simulations</a> also compares other tariffs.</p>`
-  if (chosen === '') return { content: form, tables: [] }
-  const result = await simulate(request, { ...bill, plan: chosen, tariff: '' }, plans)
-  if (!result.ok) return { content: html`${form}${errorNotice(result.fault)}`, tables: [] }
-  const { content, tables } = comparison(request, result.value)
-  return { content: html`${form}${stateOf(request, result.value)}${content}`, tables }
+/** Bill of a statement for which another plan is compared. The choice has plans of the same currency. */
+type ComparedBill = {
+  readonly object: string
+  readonly start: number
+  readonly end: number
+  readonly currency: string
 }
 
-export const simulationRoutes: readonly ConsoleRoute[] = [getRoute('/console/simulations', showSimulation)]
+const path = '/console/simulations'
+
+/** Compare a bill with a plan. A statement loads this part after its lines, because the simulation takes as long as they. */
+const showBeside = async (request: ConsoleRequest): Promise<PageResult> => {
+  const asked = askedOf(request)
+  const plan = { id: asked.plan, name: request.query.get('name') ?? 'the plan' }
+  const result = await simulate(request, asked, [plan])
+  if (!result.ok) return { fragment: errorNotice(result.fault), showsRequests: true }
+  const { content, tables } = comparison(request, result.value)
+  return { fragment: html`${stateOf(request, result.value)}${content}`, tables, showsRequests: true }
+}
+
+/**
+ * Compare a bill with the plan in `plan`. An empty `plan` offers the choice of a plan. Without `plan`, a link leads to the
+ * choice: counting the locations of each plan takes time.
+ */
+export const planComparison = async (request: ConsoleRequest, bill: ComparedBill): Promise<Content> => {
+  const chosen = request.query.get('plan')
+  const asked = { object: bill.object, start: writeDate(bill.start), end: writeDate(bill.end) }
+  const page = chosen ? { ...asked, plan: chosen } : asked
+  const hint = html`<p class="hint">The <a href="${path}?${new URLSearchParams(page).toString()}">page of simulations</a> also compares other
+tariffs.</p>`
+  if (chosen === null) {
+    const href = `${withParameters(request, { plan: '' })}#beside`
+    return html`<p><a class="button" href="${href}">Choose a plan to compare</a></p>${hint}`
+  }
+  const list = await request.api<ListOf<PlanWire>>('GET', '/plans?limit=100')
+  const plans = list.ok ? list.value.data.filter(plan => plan.currency_code === bill.currency) : []
+  const others = [...request.query].filter(([name]) => !['plan', 'done', 'csv'].includes(name))
+  const form = html`<form class="filter" method="get" action="${request.path}#beside">
+${others.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+${choice('plan', 'Plan', [['', plans.length === 0 ? `No plan in ${bill.currency}` : 'Choose a plan'], ...plans.map(one => [one.id, one.name] as const)], chosen)}
+<button class="quiet" type="submit">Compare</button></form>${hint}`
+  if (chosen === '') return form
+  const name = plans.find(({ id }) => id === chosen)?.name ?? 'the plan'
+  const part = new URLSearchParams({ ...page, name })
+  return html`${form}
+<div data-load="${path}/beside?${part.toString()}"><p class="empty"><a href="${path}?${new URLSearchParams(page).toString()}">View the comparison</a></p></div>`
+}
+
+export const simulationRoutes: readonly ConsoleRoute[] = [
+  getRoute(path, showSimulation),
+  getRoute(`${path}/beside`, showBeside),
+]

@@ -3,9 +3,11 @@ import { type Html, html } from '../../ui-kit/html.ts'
 import type { ApiResult, ListOf } from '../api.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 import { exactText, money } from '../kit/amount.ts'
+import { curlBlock } from '../kit/api-requests.ts'
 import { dataTable, type TableView } from '../kit/data-table.ts'
+import { firstStatement } from '../kit/first-requests.ts'
 import { type LocationNames, locationColumn } from '../kit/location-names.ts'
-import { field, instant, listQuery, pageLinks, showResult } from '../page-parts.ts'
+import { field, hasOlderRows, instant, listQuery, pageLinks, showResult } from '../page-parts.ts'
 
 const path = '/console/statements'
 
@@ -18,11 +20,12 @@ const links = (ids: readonly string[]): Html =>
 const finalTable = (
   request: ConsoleRequest,
   names: LocationNames,
-  { data }: ListOf<FinalStatementWire>,
+  list: ListOf<FinalStatementWire>,
   isFiltered: boolean,
 ): TableView =>
   dataTable(request, {
-    ...{ id: 'final', label: 'Final statements', items: data, isCompact: true },
+    ...{ id: 'final', label: 'Final statements', items: list.data, isCompact: true },
+    hasMore: hasOlderRows(request.query, list),
     columns: [
       {
         key: 'start_date',
@@ -57,7 +60,7 @@ const finalTable = (
     ],
     empty: isFiltered
       ? 'No final statement of this location.'
-      : 'No final statements yet. Calculate a statement, and finalise it when its days have ended.',
+      : html`<p>No final statements yet. Calculate a statement, and finalise it when its days have ended. This request calculates one:</p>${curlBlock(firstStatement)}`,
   })
 
 /** Path of the list of the FINAL statements of a location. */

@@ -21,7 +21,8 @@ import type { PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field, instant } from '../page-parts.ts'
 import { planComparison } from '../simulations/simulation-pages.ts'
 import { finalStatements, finalStatementsPath } from './final-statements.ts'
-import { lineTable, monthComparison, peakSections, priceTable } from './statement-view.ts'
+import { peakSections } from './statement-peaks.ts'
+import { lineTable, monthComparison, priceTable } from './statement-view.ts'
 
 const path = '/console/statements'
 
@@ -111,33 +112,48 @@ const gapNotice = ({ gaps, gaps_more: more = 0, location_timezone: zone, status 
             html`<li>${instant(start_time, zone, 'minute')} to ${instant(end_time, zone, 'minute')}: ${gapReasons[reason]}</li>`,
         )}</ul></details></div>`
 
-/** Show a statement: its lines, the causes of its peaks, the month before, and the bill of another plan. */
+/**
+ * Show a statement: its lines, the causes of its peaks, the month before, and the bill of another plan. The prices of the
+ * lines take a second calculation. They are shown instead of the month before, which takes one too.
+ */
 const statementView = async (request: ConsoleRequest, statement: StatementWire): Promise<PageView> => {
   const asked = askedBy(statement)
   const hasPrices = request.query.has('prices')
   const previous = { ...asked, start: monthOf(asked.start, -1), end: monthOf(asked.start, 0) }
   const [before, detailed, beside, peaks, location, history] = await Promise.all([
-    calculate(request, previous),
+    hasPrices ? null : calculate(request, previous),
     hasPrices ? calculate(request, asked, { detail: 'PRICE' }) : null,
-    planComparison(request, { object: asked.locationId, start: asked.start, end: asked.end }),
+    planComparison(request, {
+      ...{ object: asked.locationId, start: asked.start, end: asked.end },
+      currency: statement.currency_code,
+    }),
     peakSections(request, statement),
     objectName(request, statement.location_id),
     statement.status === 'FINAL' ? historySection(request, statement.id) : null,
   ])
   const lines = lineTable(request, statement)
   const prices = detailed?.ok === true ? priceTable(request, detailed.value) : null
-  const compared = before.ok ? monthComparison(request, statement, before.value) : null
+  const compared = before?.ok === true ? monthComparison(request, statement, before.value) : null
   return {
     title: 'Statement',
-    tables: [lines, ...(prices === null ? [] : [prices]), ...(compared === null ? [] : [compared]), ...beside.tables],
+    tables: [
+      ...[lines, prices, compared].filter(one => one !== null),
+      ...peaks.flatMap(({ tables = [] }) => tables),
+      ...(history?.tables ?? []),
+    ],
     body: html`<p class="trail"><a href="${path}">Statements</a></p><h1>Statement</h1>${statementForm(asked)}
 ${statementFacts(statement, location)}${actionsOf(request, statement)}${gapNotice(statement)}
 <section aria-labelledby="lines-title"><h2 id="lines-title">Lines</h2>${lines.markup}
 ${hasPrices ? null : html`<p><a href="${withParameters(request, { prices: '1' })}">Show the prices of each line</a></p>`}</section>
-${prices === null ? null : html`<section aria-labelledby="prices-title"><h2 id="prices-title">Prices of the lines</h2>${prices.markup}</section>`}
-${peaks}
+${
+  prices === null
+    ? null
+    : html`<section aria-labelledby="prices-title"><h2 id="prices-title">Prices of the lines</h2>${prices.markup}
+<p><a href="${withParameters(request, { prices: null })}#compared">Compare with the month before</a></p></section>`
+}
+${peaks.map(({ content }) => content)}
 ${compared === null ? null : html`<section aria-labelledby="compared"><h2 id="compared">Compared with the month before</h2>${compared.markup}</section>`}
-<section aria-labelledby="beside"><h2 id="beside">With another plan</h2>${beside.content}</section>${history}`,
+<section aria-labelledby="beside"><h2 id="beside">With another plan</h2>${beside}</section>${history?.content}`,
   }
 }
 

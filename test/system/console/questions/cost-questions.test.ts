@@ -101,7 +101,11 @@ describe.skipIf(!hasBrowser)('a person at the console', () => {
     const text = await one.read()
     expect(text).toMatch(/Energy 8 kWh 6 kWh Cost 2\.08 EUR 1\.20 EUR Mean price 0\.26\d* EUR\S* 0\.2\d* EUR/)
     expect(text).toContain('Session saturday-evening costs 0.88 EUR more than friday-night')
-    expect(text).toContain('0.40 EUR because of 2 kWh more energy, and 0.48 EUR because of a mean price')
+    expect(text).toContain('0.40 EUR more because of 2 kWh more energy, and 0.48 EUR more because of a mean price')
+    await one.tab.getByLabel('Session', { exact: true }).fill('friday-night')
+    await one.tab.getByLabel('Compare with').fill('saturday-evening')
+    await one.press('Show')
+    expect(await one.read()).toContain('Session friday-night costs 0.88 EUR less than saturday-evening')
   })
 
   it('sees what March would have cost on another plan', { timeout: 60_000 }, async () => {
@@ -134,6 +138,9 @@ describe.skipIf(!hasBrowser)('a person at the console', () => {
     await one.tab.getByLabel(/^Until \(/).fill(`${day(1)}T07:00`)
     await one.press('Calculate schedule')
     await one.tab.getByRole('heading', { level: 1, name: /^Schedule from/ }).waitFor()
+    expect(await one.read()).toContain('Location Depot Hamburg')
+    const hours = await one.tab.locator('svg.plot text.tick').allTextContents()
+    expect(hours).toEqual(expect.arrayContaining(['21:00', '03:00', '06:00']))
     // 22 × 0.20 = 4.40 in the night, and 22 × 0.32 = 7.04 at once. 2.64 of 7.04 are 37.5 %.
     expect(await one.read()).toMatch(/Cost 4\.40 EUR.* 2\.64 EUR \(37\.5 %\)/)
     const rows = one.tab.locator('#runs tbody tr')

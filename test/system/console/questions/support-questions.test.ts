@@ -122,7 +122,7 @@ describe.skipIf(!hasBrowser)('a person at the console', () => {
     await using one = await person()
     const delivered = async (): Promise<string> => {
       await one.goTo('Events')
-      await one.tab.getByRole('row').filter({ hasText: 'customer.create' }).getByRole('link').click()
+      await one.tab.getByRole('row').filter({ hasText: 'customer.create' }).getByRole('link', { name: /^evt_/ }).click()
       await one.tab.getByRole('heading', { level: 1, name: 'Event', exact: true }).waitFor()
       return one.read()
     }

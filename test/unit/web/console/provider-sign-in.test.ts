@@ -107,6 +107,21 @@ describe('a sign-in with an OpenID provider', () => {
     })
   })
 
+  it('stays a choice after a refused password, and leads unknown people back to the sign-in page', async () => {
+    const { token } = await invite('choice@example.com')
+    const browser = openBrowser()
+    const { text } = await browser.send(`/console/invitation?token=${token}`)
+    const hidden = [...text.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)]
+    const form = new URLSearchParams(hidden.map(([, name = '', value = '']): [string, string] => [name, value]))
+    form.set('password', 'too short')
+    form.set('repeated', 'too short')
+    const refusedForm = await browser.send('/console/invitation', form)
+    const link = `href="/console/oidc/start?token=${token}"`
+    expect([refusedForm.status, text.includes(link), refusedForm.text.includes(link)]).toEqual([400, true, true])
+    const { answer } = await signIn('nobody')
+    expect([answer.status, answer.text.includes('href="/console/sign-in"')]).toEqual([403, true])
+  })
+
   it('uses no link before the form, and the link once', async () => {
     const user = await invite('form@example.com')
     const [a, b] = [openBrowser(), openBrowser()]
