@@ -1,7 +1,16 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const timing = ['test/hostile/**/*.test.ts']
 const shared = { pool: 'forks', testTimeout: 120_000, hookTimeout: 180_000 } as const
+
+/** Runs unit tests last. They are short, so that no long file is left over for one worker at the end. */
+class UnitTestsLast extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isUnit = ({ moduleId }: TestSpecification): number => (moduleId.includes('/test/unit/') ? 1 : 0)
+    return (await super.sort(files)).toSorted((a, b) => isUnit(a) - isUnit(b))
+  }
+}
 
 /** The projects run one after the other: the hostile tests measure waits, so no other test file may run beside them. */
 // biome-ignore lint/style/noDefaultExport: the runner reads its configuration from the default export.
@@ -9,6 +18,8 @@ export default defineConfig({
   test: {
     // The root alone has the setup: it runs once for all projects.
     globalSetup: ['test/support/test-run/test-run.ts'],
+    // Only the root may have a sequencer.
+    sequence: { sequencer: UnitTestsLast },
     projects: [
       {
         test: {
@@ -16,7 +27,8 @@ export default defineConfig({
           name: 'suite',
           include: ['test/**/*.test.ts'],
           exclude: timing,
-          maxWorkers: 2,
+          // Tests wait for timers, disks and other processes a third of the time, so three use two cores.
+          maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
       },

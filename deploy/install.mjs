@@ -4,11 +4,13 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { lockUntilExit } from './install-lock.mjs'
 import { installedEntries, thisPlatform, unverifiedOn } from './lock-entries.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const modules = join(root, 'node_modules')
 const stampFile = join(modules, '.wattledger-setup')
+const lockFile = join(root, '.installing')
 const linkedNode = join(modules, '.bin', 'node')
 const packagedNode = join(modules, `node-${process.platform}-${process.arch}`)
 const minNodeMajor = 24
@@ -84,15 +86,30 @@ function linkNode() {
   symlinkSync(candidate, linkedNode)
 }
 
+/** Return what must be installed: `everything`, `additions` to the packages of the service, or `nothing`. */
+function missingPackages(hash, omitDev) {
+  const installed = installedPackages(hash)
+  if (installed === 'nothing') return 'everything'
+  return installed === 'production' && !omitDev ? 'additions' : 'nothing'
+}
+
 /**
  * Install the locked packages, or only those that the service needs. Does nothing if they are installed.
  * Development packages are added to the installed ones, because a service may use those at the same time.
+ * A second command waits for the first one: two installations would remove each other's files.
  */
 export async function install({ omitDev }) {
   const hash = packagesHash()
-  const installed = installedPackages(hash)
-  if (installed === 'all' || (installed === 'production' && omitDev)) return
+  if (missingPackages(hash, omitDev) === 'nothing') return
   if (process.platform === 'win32') exitWithError('Windows is not supported: use WSL 2, Linux or macOS.')
+  await lockUntilExit(lockFile, pid =>
+    console.error(`wattledger: waiting for process ${pid}, which installs packages (its lock: ${lockFile})`),
+  )
+  const missing = missingPackages(hash, omitDev)
+  if (missing !== 'nothing') await installPackages(hash, { omitDev, isAddition: missing === 'additions' })
+}
+
+async function installPackages(hash, { omitDev, isAddition }) {
   const lock = JSON.parse(read('package-lock.json'))
   const unverified = unverifiedOn(lock, thisPlatform())
   if (unverified.length > 0) {
@@ -102,7 +119,6 @@ export async function install({ omitDev }) {
   }
   const entries = installedEntries(lock, thisPlatform())
   const pathsOf = isWanted => entries.filter(([, { dev = false }]) => isWanted(dev)).map(([path]) => path)
-  const isAddition = installed === 'production'
   if (isAddition) {
     console.error('wattledger: adding the packages of the tests and checks (once, 0.2 GB)')
     // An interrupted addition can leave incomplete folders, which npm would not repair.

@@ -1,4 +1,6 @@
 import { enableCompileCache } from 'node:module'
+import './thread-pool.mjs'
+import './typescript-imports.mjs'
 
 // The compile cache halves the start time. It must be enabled before any other import.
 // This file is JavaScript, because Node would

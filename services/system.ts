@@ -189,7 +189,7 @@ const openQueries = async (
   const queryService = await openQueryService(options, opening)
   const resealing = resealWork({ database, secret: secrets.secret, credentialsKey, logger })
   start([...queryService.leasedWork, ...(resealing === null ? [] : [resealing])])
-  return [queryService, background, openWeb(shared)]
+  return [queryService, background, openWeb(shared, opening)]
 }
 
 const openRoles = async (

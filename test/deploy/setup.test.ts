@@ -1,6 +1,7 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterAll, describe, expect, it } from 'vitest'
 import { nameOf, registryEntries } from '../../deploy/lock-entries.mjs'
 import { importsOf, packageOf, resolveFrom } from '../support/repository/import-boundaries.ts'
@@ -31,7 +32,7 @@ const createProject = ({ optional = [] }: { readonly optional?: readonly string[
   const folder = makeTestFolder()
   folders.push(folder)
   mkdirSync(join(folder, 'deploy'))
-  for (const file of ['setup.mjs', 'install.mjs', 'lock-entries.mjs'])
+  for (const file of ['setup.mjs', 'install.mjs', 'install-lock.mjs', 'lock-entries.mjs'])
     cpSync(join('deploy', file), join(folder, 'deploy', file))
   cpSync('.npmrc', join(folder, '.npmrc'))
   const versionsOf = (names: readonly string[]) => Object.fromEntries(names.map(name => [name, lockedOf(name).version]))
@@ -63,8 +64,14 @@ const createProject = ({ optional = [] }: { readonly optional?: readonly string[
     const run = spawnSync(process.execPath, [join(folder, 'deploy', 'setup.mjs'), ...args], { encoding: 'utf8' })
     return { code: run.status, output: run.stdout, errors: run.stderr }
   }
+  /** Run the setup beside others. Returns what it prints to standard error. */
+  const setUpBeside = async (): Promise<string> => {
+    const run = spawn(process.execPath, [join(folder, 'deploy', 'setup.mjs')], { stdio: ['ignore', 'ignore', 'pipe'] })
+    const errors = await text(run.stderr)
+    return run.exitCode === null || run.exitCode === 0 ? errors : `exit code ${run.exitCode}: ${errors}`
+  }
   const has = (name: string) => existsSync(join(folder, 'node_modules', name, 'package.json'))
-  return { folder, write, setUp, has }
+  return { folder, write, setUp, setUpBeside, has }
 }
 
 describe('the setup', { timeout: 180_000 }, () => {
@@ -109,6 +116,17 @@ describe('the setup', { timeout: 180_000 }, () => {
     cpSync(join('node_modules', development, 'package.json'), join(interrupted, 'package.json'))
     expect(setUp().code).toBe(0)
     expect(globSync('src/*.js', { cwd: interrupted }).length).toBeGreaterThan(5)
+  })
+
+  it('installs once if several commands start together, also after a setup that was killed', async () => {
+    const { folder, setUpBeside, has } = createProject()
+    const { pid: ended } = spawnSync(process.execPath, ['--version'])
+    writeFileSync(join(folder, '.installing'), String(ended))
+    const runs = await Promise.all([setUpBeside(), setUpBeside(), setUpBeside()])
+    expect(runs.filter(errors => errors.includes('installing packages'))).toHaveLength(1)
+    expect(runs.filter(errors => errors.includes('waiting for process'))).toHaveLength(2)
+    expect([production, development].map(has)).toEqual([true, true])
+    expect(existsSync(join(folder, '.installing'))).toBe(false)
   })
 
   it('fails with the reason if a package differs from its hash, and installs after the correction', () => {

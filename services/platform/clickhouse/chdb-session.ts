@@ -1,4 +1,5 @@
 import type { Session } from 'chdb'
+import { maxStatementBytes } from './clickhouse.ts'
 
 /** Format of an answer. Commands have no answer. */
 type AnswerFormat = 'Native' | 'JSONCompactEachRow'
@@ -26,9 +27,10 @@ export const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer
 /**
  * Create a session that gives each statement only its own rows. The engine does not discard the output of a statement
  * that fails after its first rows: it adds this output to the next answer of the session. So after a failure, the
- * session discards it before the next statement.
+ * session discards it before the next statement. Statements have at most `maxStatementBytes`.
  */
 export const createEngineSession = (session: Session): EngineSession => {
+  session.query(`SET max_query_size=${maxStatementBytes}`)
   let hasOldOutput = false
   const discardOutput = async (): Promise<void> => {
     for (let probes = 0; hasOldOutput; probes += 1) {

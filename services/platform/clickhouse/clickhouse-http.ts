@@ -5,7 +5,14 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { Failure } from '../failure.ts'
-import { type ClickHouse, clickHouseFailure, insertSettings, linesOf, type NativeRows } from './clickhouse.ts'
+import {
+  type ClickHouse,
+  clickHouseFailure,
+  insertSettings,
+  linesOf,
+  maxStatementBytes,
+  type NativeRows,
+} from './clickhouse.ts'
 import { engineFormats, fileSettings } from './exports/engine-file.ts'
 import { lazyFileEngine } from './exports/lazy-file-engine.ts'
 
@@ -29,9 +36,7 @@ const maxConnections = 24
 export const readLimits = { maxConcurrent: maxConnections - 4, maxConcurrentPerAccount: 10 } as const
 /** Time limit of an export. */
 const exportTimeoutMs = 3_600_000
-/** A statement may name 2,000,000 tariffs. */
 const exportSettings = {
-  max_query_size: String(64 * 1_048_576),
   cancel_http_readonly_queries_on_client_close: 1,
 } as const
 /** Time limit of an insert during `close`. The next reader of its messages repeats an interrupted insert. */
@@ -103,7 +108,7 @@ export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse =
     writeFile: (select, { path, format }, signal) =>
       call(async () => {
         const { stream } = await exporter.exec({
-          query: `${select} SETTINGS ${fileSettings} FORMAT ${engineFormats[format]}`,
+          query: `${select} SETTINGS ${fileSettings(format)} FORMAT ${engineFormats[format]}`,
           clickhouse_settings: exportSettings,
           abort_signal: signal,
         })
@@ -135,7 +140,11 @@ const createHttpClient = (options: ClickHouseHttpOptions) => {
     max_open_connections: maxConnections,
     // The caller receives the error and logs it.
     log: { level: ClickHouseLogLevel.OFF },
-    clickhouse_settings: { wait_end_of_query: 1, ...(options.isReplicated ? quorumSettings(timeoutMs) : {}) },
+    clickhouse_settings: {
+      wait_end_of_query: 1,
+      max_query_size: String(maxStatementBytes),
+      ...(options.isReplicated ? quorumSettings(timeoutMs) : {}),
+    },
     ...(options.ca === null ? {} : { tls: { ca_cert: Buffer.from(options.ca) } }),
   })
 }

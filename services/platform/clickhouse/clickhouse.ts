@@ -2,6 +2,11 @@ import { Failure, isFailure } from '../failure.ts'
 import type { EngineFile, FileEngine } from './exports/engine-file.ts'
 
 /**
+ * Size of a statement. The default of the engine, 256 KiB, has 9,000 ids; an export may name 2,000,000 tariffs.
+ */
+export const maxStatementBytes = 64 * 1_048_576
+
+/**
  * The analytics engine. All engines run the same statements. Settings are part of the statement: an embedded session
  * would keep separate settings for later statements.
  */

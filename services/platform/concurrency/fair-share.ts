@@ -7,9 +7,9 @@ export type ShareLimits = {
   /** Account without limits of its own. */
   readonly unboundedAccount?: string
   /**
-   * Time in ms after an account was served, in which accounts with more use are limited.
+   * Time in ms after an account was served, in which accounts with far more use are limited.
    * A limited account gets one slot if more of its requests wait than there are slots.
-   * It gets no slot while the account with less use has running or waiting requests.
+   * It gets no slot while the account with far less use has running or waiting requests.
    */
   readonly contentionMs?: number
   /** Monotonic clock in ms. */
@@ -62,6 +62,12 @@ const usedMsOf = ({ running, usedMs, usedAt }: Queue, at: number): number => {
 
 const isIdle = ({ running, waiting }: Queue): boolean => running.size === 0 && waiting.length === 0
 
+/**
+ * Factor between the use of a limited account and of the account that it yields to. Accounts with similar use take
+ * turns, and use all slots.
+ */
+const minUseFactor = 3
+
 /** Return the number of slots of an account while accounts with less use compete. */
 const limitUnderContention = ({ limits, queues }: ShareState, queue: Queue, at: number): number => {
   const { maxConcurrent, maxConcurrentPerAccount, contentionMs } = limits
@@ -69,7 +75,7 @@ const limitUnderContention = ({ limits, queues }: ShareState, queue: Queue, at: 
   const used = usedMsOf(queue, at)
   let limit = maxConcurrentPerAccount
   for (const other of queues.values()) {
-    if (other === queue || usedMsOf(other, at) >= used) continue
+    if (other === queue || usedMsOf(other, at) * minUseFactor >= used) continue
     if (!isIdle(other)) return 0
     if (at - other.servedAt < contentionMs) limit = 1
   }

@@ -63,7 +63,7 @@ const ambient: readonly { readonly word: RegExp; readonly name: string; readonly
   {
     word: /\bprocess\.env\b/,
     name: 'process.env',
-    homes: ['services/main.mjs', 'services/command-line.mjs', 'services/command-line/'],
+    homes: ['services/main.mjs', 'services/thread-pool.mjs', 'services/command-line.mjs', 'services/command-line/'],
   },
   { word: /\bcreateServer\b/, name: 'createServer', homes: ['services/platform/http/in-order.ts'] },
   {

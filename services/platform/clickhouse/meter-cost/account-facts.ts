@@ -65,22 +65,19 @@ export const failedRecordsSince = async (
 ): Promise<FailedRecords> => {
   const from = `FROM meter_batch_failures FINAL WHERE ${tenantIs(tenant)} AND batch_id >= ${idLiteral(firstBatchId)}`
   const counts = 'count(), countIf(found_later)'
-  const [[sum], batches] = await Promise.all([
-    db.rows(`SELECT ${counts} ${from} ${readSettings}`, tenant),
-    db.rows(
-      `SELECT lower(hex(batch_id)), ${counts} ${from} GROUP BY batch_id ORDER BY batch_id DESC LIMIT ${wholeLiteral(limit)} ${readSettings}`,
-      tenant,
-    ),
-  ])
-  return {
-    records: Number(sum?.[0] ?? 0),
-    later: Number(sum?.[1] ?? 0),
-    batches: batches.map(([id, records, later]) => ({
-      batchId: `bat_${id}`,
-      records: Number(records),
-      later: Number(later),
-    })),
-  }
+  const listed = await db.rows(
+    `SELECT lower(hex(batch_id)), ${counts} ${from} GROUP BY batch_id ORDER BY batch_id DESC LIMIT ${wholeLiteral(limit)} ${readSettings}`,
+    tenant,
+  )
+  const batches = listed.map(([id, records, later]) => ({
+    batchId: `bat_${id}`,
+    records: Number(records),
+    later: Number(later),
+  }))
+  const sumOf = (count: 'records' | 'later'): number => batches.reduce((sum, batch) => sum + batch[count], 0)
+  if (batches.length < limit) return { records: sumOf('records'), later: sumOf('later'), batches }
+  const [sum] = await db.rows(`SELECT ${counts} ${from} ${readSettings}`, tenant)
+  return { records: Number(sum?.[0] ?? 0), later: Number(sum?.[1] ?? 0), batches }
 }
 
 /** Accepted records of submissions; `processed`: those that are stored. */

@@ -11,8 +11,8 @@ import {
   valueAt,
 } from '../encoding/fast-path/native-block.ts'
 import { id } from '../encoding/fast-path/native-types.ts'
-import { idLiteral, instantLiteral, listLiteral, wholeLiteral } from '../encoding/literals.ts'
-import { byRecordId, isAmong, meterCost, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
+import { idLiteral, instantLiteral, isAmong, wholeLiteral } from '../encoding/literals.ts'
+import { byRecordId, meterCost, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
 import { rowTypes } from './meter-cost-rows.ts'
 
 /** Correction of a record. `recordId` has the digits of the id. Ids ascend with the arrival of the corrections. */
@@ -146,7 +146,7 @@ export const hasCorrection = async (db: ClickHouse, tenant: Tenant, correctionId
 /** Record whose stored values are read. `recordId` has the digits of the id. */
 export type RecordKey = { readonly locationId: string; readonly start: number; readonly recordId: string }
 
-/** Records per statement, so that it has less than the 256 KiB that the engine parses. */
+/** Records per statement: the engine parses their ids in some 15 ms. */
 const keysOfStatement = 2_000
 
 /** Types of the columns that are read of a stored record, in their order. */
@@ -186,7 +186,10 @@ export const submittedValues = async (
     const condition = `${isAmong('location_id', [...new Set(some.map(key => key.locationId))])}
       AND start_time >= ${instantLiteral((some[0] as RecordKey).start)}
       AND start_time <= ${instantLiteral((some.at(-1) as RecordKey).start)}
-      AND record_id IN ${listLiteral(some.map(({ recordId }) => idLiteral(recordId)))}`
+      AND ${isAmong(
+        'record_id',
+        some.map(({ recordId }) => recordId),
+      )}`
     const statement = `SELECT ${Object.keys(storedTypes).join(', ')} ${meterCost(tenant, condition)} ${byRecordId}`
     for (const { recordId, ...values } of decodeBlocks(await db.blocks(statement, tenant), readStored))
       found.set(recordId, values)

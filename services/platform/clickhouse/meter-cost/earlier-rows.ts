@@ -1,7 +1,6 @@
 import type { EarlierRecords } from '../../../domain/statement/earlier-records.ts'
 import type { MeterFlow } from '../../../domain/statement/metered-energy.ts'
-import { idLiteral, instantLiteral, listLiteral, wholeLiteral } from '../encoding/literals.ts'
-import { isAmong } from './meter-cost-reads.ts'
+import { idLiteral, instantLiteral, isAmong, wholeList, wholeLiteral } from '../encoding/literals.ts'
 
 const flowIs: Readonly<Record<MeterFlow, string>> = {
   IMPORT: `(energy_flow_direction = 'INBOUND' AND tariff_direction = 'IMPORT')`,
@@ -29,7 +28,7 @@ const isAdded = ({ from, to, splitCells }: EarlierRecords, cellMs: number, isKep
     `toUnixTimestamp64Milli(end_time) <= cell + ${cellMs}`,
     'isNull(energy_submitted)',
     `energy <= ${maxAddedEnergy}`,
-    splitCells.length === 0 ? '' : `cell NOT IN ${listLiteral(splitCells.map(wholeLiteral))}`,
+    splitCells.length === 0 ? '' : `cell NOT IN ${wholeList(splitCells)}`,
     isKept === '' ? '' : `NOT ${isKept}`,
   ]
     .filter(condition => condition !== '')

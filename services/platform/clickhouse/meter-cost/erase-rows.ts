@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../../failure.ts'
 import type { ClickHouse } from '../clickhouse.ts'
-import { idLiteral, listLiteral, textLiteral } from '../encoding/literals.ts'
+import { idLiteral, isAmong, listLiteral, textLiteral } from '../encoding/literals.ts'
 import { meterCost, type Tenant, tenantIs } from './meter-cost-reads.ts'
 
 /** Objects of one account and mode whose rows are erased. `receiptsBefore` (ms): earlier receipts are erased too. */
@@ -11,7 +11,7 @@ export type RowsToErase = Tenant & {
   readonly receiptsBefore: number | null
 }
 
-/** Ids per statement, so that it has less than the 256 KiB that the engine parses. */
+/** Ids per statement. */
 const idsPerStatement = 1_000
 
 /** Table with the locations of devices. */
@@ -84,7 +84,12 @@ const objectConditions = (rows: RowsToErase, columns: Table['columns']): readonl
   ].filter(({ column }) => columns.has(column))
   return groupsOf(ids).map(group =>
     [...Map.groupBy(group, ({ column }) => column)]
-      .map(([column, some]) => `${column} IN ${listLiteral(some.map(({ id }) => idLiteral(id)))}`)
+      .map(([column, some]) =>
+        isAmong(
+          column,
+          some.map(({ id }) => id),
+        ),
+      )
       .join(' OR '),
   )
 }
@@ -128,7 +133,7 @@ const redactFailures = async (db: ClickHouse, { name, columns }: Table, rows: Ro
     const batches = await batchesOf(db, rows, objects)
     await mutate(db, name, redaction, `${tenantIs(rows)} AND (${objects})`)
     for (const group of groupsOf(batches)) {
-      const isOfBatch = `batch_id IN ${listLiteral(group.map(idLiteral))} AND location_id = ${noObject}`
+      const isOfBatch = `${isAmong('batch_id', group)} AND location_id = ${noObject}`
       await mutate(db, name, redaction, `${tenantIs(rows)} AND ${isOfBatch}`)
     }
   }

@@ -1,7 +1,7 @@
 import type { EnergyFlowDirection } from '../../../domain/record/record.ts'
 import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
 import type { ClickHouse } from '../clickhouse.ts'
-import { idLiteral, listLiteral, textLiteral } from '../encoding/literals.ts'
+import { idLiteral, isAmong, textLiteral } from '../encoding/literals.ts'
 import { meterCost, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
 
 /** An energy flow direction with a tariff direction. */
@@ -20,7 +20,7 @@ const locationsPerStatement = 1_500
 const flowIs = ({ energyFlowDirection, tariffDirection }: FlowDirections): string =>
   `energy_flow_direction = ${textLiteral(energyFlowDirection)} AND tariff_direction = ${textLiteral(tariffDirection)}`
 
-const locationsAre = (ids: readonly string[]): string => `location_id IN ${listLiteral(ids.map(idLiteral))}`
+const locationsAre = (ids: readonly string[]): string => isAmong('location_id', ids)
 
 /** Condition of an uncancelled record. Value 0 cancels a record; actual records that cover an estimate do not. */
 const isUncancelled = '(energy > 0 OR energy_submitted > 0)'

@@ -1,7 +1,7 @@
 import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
 import type { OpenInterval } from '../../../domain/tariff/tariff-change.ts'
 import type { ClickHouse } from '../clickhouse.ts'
-import { idLiteral, instantLiteral, listLiteral, wholeLiteral } from '../encoding/literals.ts'
+import { idLiteral, instantLiteral, isAmong, wholeLiteral } from '../encoding/literals.ts'
 import { meterCost, type QueryInterval, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
 
 /**
@@ -30,7 +30,7 @@ export const rowsByMonth = async (
     from === null ? 'true' : `start_time >= ${instantLiteral(from)}`,
     to === null ? 'true' : `start_time < ${instantLiteral(to)}`,
   ].join(' AND ')
-  const condition = `location_id IN ${listLiteral(locationIds.map(idLiteral))} AND ${bounds}`
+  const condition = `${isAmong('location_id', locationIds)} AND ${bounds}`
   const answer = await db.rows(
     `SELECT lower(hex(location_id)), toUnixTimestamp(toStartOfMonth(start_time), 'UTC') AS month, count(),
       sum(toUnixTimestamp64Milli(end_time) - toUnixTimestamp64Milli(start_time))
@@ -58,7 +58,7 @@ export const countRowsWithin = async (
 ): Promise<number> => {
   if (locationIds.length === 0) return 0
   const bounds = [
-    `location_id IN ${listLiteral(locationIds.map(idLiteral))}`,
+    isAmong('location_id', locationIds),
     `tariff_direction = '${direction}'`,
     ...(from === null
       ? []
@@ -84,7 +84,7 @@ export const longRowsWithin = async (
   to: number | null,
 ): Promise<readonly LongRows[]> => {
   if (locationIds.length === 0) return []
-  const locationIs = `location_id IN ${listLiteral(locationIds.map(idLiteral))}`
+  const locationIs = isAmong('location_id', locationIds)
   const starts = to === null ? 'true' : `start_time < ${instantLiteral(to)}`
   const endsAfter = (column: string): string => (from === null ? 'true' : `${column} > ${instantLiteral(from)}`)
   const days = `SELECT start_date FROM meter_long_rows WHERE ${tenantIs(tenant)} AND ${locationIs} AND ${endsAfter('last_end')}`

@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../clickhouse.ts'
-import { idLiteral, instantLiteral, listLiteral } from '../encoding/literals.ts'
+import { instantLiteral, isAmong } from '../encoding/literals.ts'
 import { meterCost, type QueryInterval, rowSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
 import type { MeterCostRow } from './meter-cost-row.ts'
 import { decodeMeterCostRows, meterCostColumns } from './meter-cost-rows.ts'
@@ -9,7 +9,7 @@ export type LocationInterval = QueryInterval & { readonly locationId: string }
 
 const day = 86_400_000
 
-/** Limits of one statement, which must have less than 256 KiB. */
+/** Limits of one statement. Each interval names its locations once more. */
 export const statementLimits = { locations: 1_000, intervals: 100 }
 
 const startsIn = ({ from, to }: QueryInterval): string =>
@@ -30,15 +30,15 @@ export async function* rowsInIntervals(
   tenant: Tenant,
   intervals: readonly LocationInterval[],
 ): AsyncIterable<readonly MeterCostRow[]> {
-  const locations = (of: readonly LocationInterval[]): string =>
-    listLiteral([...new Set(of.map(({ locationId }) => locationId))].map(idLiteral))
+  const locationsAre = (of: readonly LocationInterval[]): string =>
+    isAmong('location_id', [...new Set(of.map(({ locationId }) => locationId))])
   const byInterval = Map.groupBy(intervals, ({ from, to }) => `${from}/${to}`)
-  const all = locations(intervals)
+  const isOfAny = locationsAre(intervals)
   const each = [...byInterval.values()].map(
-    group => `(location_id IN ${locations(group)} AND ${startsIn(group[0] as QueryInterval)})`,
+    group => `(${locationsAre(group)} AND ${startsIn(group[0] as QueryInterval)})`,
   )
-  const long = `toDate(start_time) IN (SELECT start_date FROM meter_long_rows WHERE ${tenantIs(tenant)} AND location_id IN ${all})`
-  const rows = meterCost(tenant, `location_id IN ${all} AND (${[...each, long].join(' OR ')})`)
+  const long = `toDate(start_time) IN (SELECT start_date FROM meter_long_rows WHERE ${tenantIs(tenant)} AND ${isOfAny})`
+  const rows = meterCost(tenant, `${isOfAny} AND (${[...each, long].join(' OR ')})`)
   const statement = `SELECT ${columnsWithoutPieces} ${rows} ORDER BY start_time, end_time, record_id ${rowSettings}`
   for await (const block of db.stream(statement, tenant)) yield decodeMeterCostRows(block)
 }

@@ -1,7 +1,7 @@
 import { type ClickHouse, streamUnlessSmall } from '../clickhouse.ts'
-import { idLiteral, instantLiteral, listLiteral, textLiteral, wholeLiteral } from '../encoding/literals.ts'
+import { idLiteral, instantLiteral, isAmong, textLiteral, wholeLiteral } from '../encoding/literals.ts'
 import { columnsWithoutPieces } from './meter-cost-intervals.ts'
-import { allColumns, byRecordId, isAmong, meterCost, readSettings, type Tenant } from './meter-cost-reads.ts'
+import { allColumns, byRecordId, meterCost, readSettings, type Tenant } from './meter-cost-reads.ts'
 import type { MeterCostRow } from './meter-cost-row.ts'
 import { decodeListedRows } from './meter-cost-rows.ts'
 
@@ -55,7 +55,10 @@ export const blocksOfRows = async (
   const starts = rows.map(({ start }) => start)
   const locationIds = [...new Set(rows.map(({ locationId }) => locationId))]
   const condition = `${isAmong('location_id', locationIds)} AND start_time >= ${instantLiteral(Math.min(...starts))}
-    AND start_time <= ${instantLiteral(Math.max(...starts))} AND record_id IN ${listLiteral(rows.map(({ recordId }) => idLiteral(recordId)))}`
+    AND start_time <= ${instantLiteral(Math.max(...starts))} AND ${isAmong(
+      'record_id',
+      rows.map(({ recordId }) => recordId),
+    )}`
   const statement = `SELECT ${allColumns} ${meterCost(tenant, condition)} ${readSettings}`
   return Array.fromAsync(streamUnlessSmall(db, statement, tenant))
 }

@@ -1,7 +1,7 @@
 import type { EnergyFlowDirection } from '../../../domain/record/record.ts'
 import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
 import type { ClickHouse } from '../clickhouse.ts'
-import { idLiteral, instantLiteral, listLiteral, textLiteral } from '../encoding/literals.ts'
+import { idLiteral, instantLiteral, isAmong, isInstantAmong, textLiteral } from '../encoding/literals.ts'
 import { columnsWithoutPieces } from './meter-cost-intervals.ts'
 import { meterCost, type QueryInterval, readSettings, rowSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
 import type { MeterCostRow } from './meter-cost-row.ts'
@@ -27,7 +27,6 @@ export type RowRangeQuery = {
 }
 
 const day = 86_400_000
-const noDevice = '0'.repeat(24)
 
 const isOf = ({ locationId, direction }: Flow): string =>
   `location_id = ${idLiteral(locationId)} AND tariff_direction = ${textLiteral(direction)}`
@@ -54,7 +53,7 @@ export const rowsInRange = (
       ? [`(start_time >= ${instantLiteral(interval.from)} AND start_time < ${instantLiteral(interval.to)})`]
       : []),
     ...across.map(at => isAcross(flow, at)),
-    ...(starts.length === 0 ? [] : [`start_time IN ${listLiteral(starts.map(instantLiteral))}`]),
+    ...(starts.length === 0 ? [] : [isInstantAmong('start_time', starts)]),
   ]
   return read(db, flow, conditions.length === 0 ? 'false' : conditions.join(' OR '))
 }
@@ -66,9 +65,8 @@ export const rowsOfObjects = (
   deviceIds: readonly (string | null)[],
   { from, to }: QueryInterval,
 ): AsyncIterable<readonly MeterCostRow[]> => {
-  const devices = listLiteral(deviceIds.map(id => idLiteral(id ?? noDevice)))
   const starts = `(start_time >= ${instantLiteral(from)} AND start_time < ${instantLiteral(to)})`
-  return read(db, flow, `device_id IN ${devices} AND (${starts} OR ${isAcross(flow, from)})`)
+  return read(db, flow, `${isAmong('device_id', deviceIds)} AND (${starts} OR ${isAcross(flow, from)})`)
 }
 
 /** Return the earliest start of the rows that start before an instant and end after it; null if there are none. */
@@ -85,7 +83,7 @@ export const readFirstStartAcross = async (db: ClickHouse, flow: Flow, at: numbe
  * Return the latest end of the rows that start at one of the instants; null if there are none. At most 1,000 instants.
  */
 export const latestEnd = async (db: ClickHouse, flow: Flow, starts: readonly number[]): Promise<number | null> => {
-  const isStart = `start_time IN ${listLiteral(starts.map(instantLiteral))}`
+  const isStart = isInstantAmong('start_time', starts)
   const [row] = await db.rows(
     `SELECT toUnixTimestamp64Milli(max(end_time)), toUInt32(count())
     ${meterCost(flow.tenant, `${isOf(flow)} AND ${isStart}`)} ${readSettings}`,

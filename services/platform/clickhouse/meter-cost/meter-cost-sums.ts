@@ -8,6 +8,7 @@ import {
   type RowFilter,
   readSettings,
   startsWithin,
+  sumSettings,
   type Tenant,
   withEdges,
 } from './meter-cost-reads.ts'
@@ -77,7 +78,7 @@ export const readBucketSums = async (
       bucket_of_start, ${crossing}) AS bucket, currency, status = 'UNPRICED' AS is_unpriced, count(), sum(toInt128(reinterpretAsInt64(energy)) AS e),
     sum(reinterpretAsInt128(coalesce(cost, 0))), sum(e * (toInt128(record_confidence) * confidence AS w)), sum(toInt128(t - s) AS l), sum(l * w), sum(w), sum(version)
     ${meterCost(tenant, condition)} GROUP BY bucket, currency, is_unpriced
-    ${readSettings}, output_format_json_quote_64bit_integers=1`,
+    ${filter.locationIds === null ? sumSettings : readSettings}, output_format_json_quote_64bit_integers=1`,
     tenant,
   )
   return { lines, crossingRows: hasBucket(lines, crossing) ? crossingRowsOf(lines, crossing) : null }

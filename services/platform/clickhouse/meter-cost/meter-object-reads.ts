@@ -1,8 +1,6 @@
 import type { ClickHouse } from '../clickhouse.ts'
-import { idLiteral, listLiteral } from '../encoding/literals.ts'
-import { type Tenant, tenantIs } from './meter-cost-reads.ts'
-
-const settings = 'SETTINGS max_execution_time=25, max_threads=2'
+import { idLiteral, isAmong } from '../encoding/literals.ts'
+import { lookUpSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
 
 const deviceOf = (digits: unknown): string | null => (digits === '0'.repeat(24) ? null : `dev_${digits}`)
 
@@ -24,9 +22,7 @@ export const locationsOfDevices = (
   tenant: Tenant,
   deviceIds: readonly string[],
 ): Promise<readonly MeteredObject[]> =>
-  deviceIds.length === 0
-    ? Promise.resolve([])
-    : meteredObjects(db, tenant, `device_id IN ${listLiteral(deviceIds.map(idLiteral))}`)
+  deviceIds.length === 0 ? Promise.resolve([]) : meteredObjects(db, tenant, isAmong('device_id', deviceIds))
 
 /** Return the locations among `locationIds` that have records of their own. */
 export const locationsThemselves = (
@@ -36,11 +32,7 @@ export const locationsThemselves = (
 ): Promise<readonly MeteredObject[]> =>
   locationIds.length === 0
     ? Promise.resolve([])
-    : meteredObjects(
-        db,
-        tenant,
-        `device_id = ${idLiteral('0'.repeat(24))} AND location_id IN ${listLiteral(locationIds.map(idLiteral))}`,
-      )
+    : meteredObjects(db, tenant, `device_id = ${idLiteral('0'.repeat(24))} AND ${isAmong('location_id', locationIds)}`)
 
 /** Return the metered objects of locations: the locations first, then by device. */
 export const objectsOfLocations = (
@@ -48,9 +40,7 @@ export const objectsOfLocations = (
   tenant: Tenant,
   locationIds: readonly string[],
 ): Promise<readonly MeteredObject[]> =>
-  locationIds.length === 0
-    ? Promise.resolve([])
-    : meteredObjects(db, tenant, `location_id IN ${listLiteral(locationIds.map(idLiteral))}`)
+  locationIds.length === 0 ? Promise.resolve([]) : meteredObjects(db, tenant, isAmong('location_id', locationIds))
 
 /** Cursor and size of a page of devices. */
 export type DevicePage = { readonly cursor: string | null; readonly isBack: boolean; readonly limit: number }
@@ -66,7 +56,7 @@ export const devicesOfLocation = async (
   const rows = await db.rows(
     `SELECT DISTINCT lower(hex(device_id)) AS id FROM meter_device_locations
     WHERE ${tenantIs(tenant)} AND location_id = ${idLiteral(locationId)} AND device_id != ${idLiteral('0'.repeat(24))} ${cursorCondition}
-    ORDER BY id ${isBack ? 'ASC' : 'DESC'} LIMIT ${limit} ${settings}`,
+    ORDER BY id ${isBack ? 'ASC' : 'DESC'} LIMIT ${limit} ${lookUpSettings}`,
     tenant,
   )
   return rows.map(([digits]) => `dev_${digits}`)
@@ -103,7 +93,7 @@ const meteredObjects = async (db: ClickHouse, tenant: Tenant, condition: string)
     `SELECT lower(hex(device_id)), lower(hex(location_id)), toUnixTimestamp64Milli(min(first_start)),
     toUnixTimestamp64Milli(max(last_end)), toUnixTimestamp64Milli(max(last_received))
     FROM meter_device_locations WHERE ${tenantIs(tenant)} AND ${condition}
-    GROUP BY device_id, location_id ORDER BY device_id, location_id ${settings}`,
+    GROUP BY device_id, location_id ORDER BY device_id, location_id ${lookUpSettings}`,
     tenant,
   )
   return answer.map(([device, location, firstStart, lastEnd, lastReceived]) => ({
@@ -134,12 +124,15 @@ export const receiptOfBatch = async (db: ClickHouse, tenant: Tenant, batchId: st
   const batchIs = `${tenantIs(tenant)} AND batch_id = ${idLiteral(batchId)}`
   const [headers, parts, failures] = await Promise.all([
     db.rows(
-      `SELECT records_submitted, records_accepted, toUnixTimestamp64Milli(received_at) FROM meter_batches FINAL WHERE ${batchIs} ${settings}`,
+      `SELECT records_submitted, records_accepted, toUnixTimestamp64Milli(received_at) FROM meter_batches FINAL WHERE ${batchIs} ${lookUpSettings}`,
       tenant,
     ),
-    db.rows(`SELECT toUInt32(sum(records_handled)) FROM meter_batch_parts FINAL WHERE ${batchIs} ${settings}`, tenant),
     db.rows(
-      `SELECT record_number, found_later, record_reference_id, error FROM meter_batch_failures FINAL WHERE ${batchIs} ORDER BY record_number ${settings}`,
+      `SELECT toUInt32(sum(records_handled)) FROM meter_batch_parts FINAL WHERE ${batchIs} ${lookUpSettings}`,
+      tenant,
+    ),
+    db.rows(
+      `SELECT record_number, found_later, record_reference_id, error FROM meter_batch_failures FINAL WHERE ${batchIs} ORDER BY record_number ${lookUpSettings}`,
       tenant,
     ),
   ])

@@ -15,13 +15,13 @@ import {
   valueAt,
 } from '../encoding/fast-path/native-block.ts'
 import { optionalText, uint32 } from '../encoding/fast-path/native-types.ts'
-import { idLiteral, instantLiteral } from '../encoding/literals.ts'
+import { idLiteral, instantLiteral, isAmong } from '../encoding/literals.ts'
 import { addingSettings, isCounted, selectAddedUp } from './earlier-rows.ts'
 import type { FlowDirections } from './location-flows.ts'
 import {
   backgroundRowSettings,
   filterIs,
-  isAmong,
+  lookUpSettings,
   meterCost,
   meterCostVersions,
   type QueryInterval,
@@ -203,7 +203,7 @@ export const readLocationFacts = async (
     SELECT '', '', toUInt8(0), toInt64(min(toUInt32(toDateTime(start_date, 'UTC')))) * 1000, max(toUnixTimestamp64Milli(last_end))
     FROM meter_long_rows WHERE ${isLocation} AND last_end > ${instantLiteral(from)}
       AND toDateTime64(start_date, 3, 'UTC') < ${instantLiteral(to)} HAVING count() > 0
-    SETTINGS max_execution_time=25, max_threads=2`,
+    ${lookUpSettings}`,
     tenant,
   )
   const kinds: SeenKind[] = []

@@ -22,7 +22,7 @@ import {
   uint32,
   uint64,
 } from '../encoding/fast-path/native-types.ts'
-import { idLiteral, instantLiteral, listLiteral, textLiteral, wholeLiteral } from '../encoding/literals.ts'
+import { instantLiteral, isAmong, textLiteral, wholeDigits } from '../encoding/literals.ts'
 import { type Tenant, tenantIs } from '../meter-cost/meter-cost-reads.ts'
 
 /** A register: counter of the energy of an object in one energy flow direction and one tariff direction. */
@@ -130,8 +130,6 @@ const queryLiteral = ({ register, times }: ReadingQuery): string => {
   return `(${[...ids, ...directions, `[${times.map(wholeDigits).join(',')}]`].join(',')})`
 }
 
-const wholeDigits = (value: number): string => wholeLiteral(value).slice('toInt64('.length, -1)
-
 /**
  * Read the readings nearest to the queried times among those that match `condition`. The queried times divide the time
  * of a register into gaps. Returns the first and last reading of each gap, and the readings at the queried times.
@@ -142,10 +140,10 @@ const readNearest = async (
   queries: readonly ReadingQuery[],
   condition: string,
 ): Promise<MeterReadingRow[]> => {
-  const objects = (of: (register: Register) => string): string =>
-    listLiteral([...new Set(queries.map(({ register }) => of(register)))].map(idLiteral))
-  const locations = objects(register => register.locationId)
-  const devices = objects(register => register.deviceId ?? noDevice)
+  const objectsAre = (column: string, of: (register: Register) => string | null): string =>
+    isAmong(column, [...new Set(queries.map(({ register }) => of(register)))])
+  const locationsAre = objectsAre('location_id', register => register.locationId)
+  const devicesAre = objectsAre('device_id', register => register.deviceId)
   const statement = `WITH queries AS (
       SELECT toFixedString(unhex(query.1), 12) AS location_id, toFixedString(unhex(query.2), 12) AS device_id,
         query.3 AS energy_flow_direction, query.4 AS tariff_direction, query.5 AS times
@@ -157,7 +155,7 @@ const readNearest = async (
       FROM (
         SELECT tuple(${names.join(', ')}) AS reading, toUnixTimestamp64Milli(time) AS at, ${key},
           has(times, at) AS is_requested, arrayCount(requested -> requested <= at, times) AS gap
-        FROM (SELECT ${names.join(', ')} ${meterReadings(tenant, `location_id IN ${locations} AND device_id IN ${devices} AND ${condition}`)}) AS readings
+        FROM (SELECT ${names.join(', ')} ${meterReadings(tenant, `${locationsAre} AND ${devicesAre} AND ${condition}`)}) AS readings
         INNER JOIN queries USING (${key})
       )
       GROUP BY ${key}, gap, is_requested

@@ -59,6 +59,15 @@ describe('a plan that respects a charge', () => {
     expect([cheap.cost, cheap.demand?.charges[0]?.after]).toEqual([2_200_000_000n, kw(11)])
   })
 
+  it('has its own sum as bound if one hour is at the peak of the month and another is far below', () => {
+    const stored = [{ start: siteStart + hourMs, end: siteStart + 2 * hourMs, energy: kw(9) }]
+    const device = { deviceId: 'dev_1', direction: 'IMPORT', power: kw(11), energy: kw(1) } as const
+    const devices = [{ ...device, start: siteStart, end: siteStart + 2 * hourMs }]
+    const made = plannedWith({ site: nightSite({ devices }), charges: [demandCharge()], stored })
+    // In the cheap hour, 1 kWh costs 0.10 and raises the peak by 1 kW.
+    expect([made.cost, made.demand?.charges[0]?.amount, made.demand?.bound]).toEqual([200_000_000n, 0n, 200_000_000n])
+  })
+
   it('stays below a step that costs more than the hours', () => {
     const steps = [
       { from: 0n, amount: 1_000_000_000n },
@@ -68,6 +77,19 @@ describe('a plan that respects a charge', () => {
     expect(made.demand?.charges[0]?.amount).toBe(0n)
     expect(Number(made.demand?.charges[0]?.after)).toBeCloseTo(8e9, -1)
     expect(made.demand?.charges[0]?.after).toBeLessThan(kw(8))
+    expect(Number(made.cost)).toBeCloseTo(2.8e9, -2)
+  })
+
+  it('stays below a step of the mean of the highest ten days, which is rounded', () => {
+    const steps = [
+      { from: 0n, amount: 0n },
+      { from: kw(0.8), amount: 2_000_000_000n },
+    ]
+    const charge = demandCharge({ price: null, steps, highest: 10, hasDistinctDays: true })
+    const made = plannedWith({ site: nightSite(), charges: [charge], stored: [] })
+    // Nine days without energy: 8 kW on the day of the plan are a mean of 0.8 kW.
+    expect(made.demand?.charges[0]?.amount).toBe(0n)
+    expect(made.demand?.charges[0]?.after).toBe(kw(0.8) - 1n)
     expect(Number(made.cost)).toBeCloseTo(2.8e9, -2)
   })
 

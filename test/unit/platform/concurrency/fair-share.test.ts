@@ -134,11 +134,11 @@ describe('a fair share', () => {
     }
   }
 
-  it('starts no request of an account with many requests while an account with less use has running or waiting requests', async () => {
+  it('starts no request of an account with many requests while an account with far less use has running or waiting requests', async () => {
     const { ask, pass, running } = crowdedShare()
     await ask('greedy', 20)
     expect(running('greedy')).toBe(2)
-    await pass(60, 'greedy')
+    await pass(200, 'greedy')
     await ask('light', 2)
     expect([running('greedy'), running('light')]).toEqual([2, 1])
     await pass(60, 'greedy')
@@ -147,7 +147,19 @@ describe('a fair share', () => {
     expect([running('greedy'), running('light')]).toEqual([1, 0])
   })
 
-  it('leaves all slots to an account with less use', async () => {
+  it('leaves no slot free while accounts with similar use have requests', async () => {
+    const { ask, pass, running } = crowdedShare()
+    await ask('a', 20)
+    await ask('b', 1)
+    await pass(80, 'b')
+    await pass(1, 'a')
+    expect([running('a'), running('b')]).toEqual([2, 0])
+    await ask('b', 1)
+    await pass(1, 'a')
+    expect([running('a'), running('b')]).toEqual([2, 1])
+  })
+
+  it('leaves all slots to an account with far less use', async () => {
     const { ask, pass, running } = crowdedShare()
     await ask('greedy', 20)
     await pass(1_000, 'greedy')

@@ -3,7 +3,11 @@ import type { ClickHouse } from '../../../../services/platform/clickhouse/clickh
 import { costSumsOf } from '../../../../services/platform/clickhouse/meter-cost/meter-cost-sums.ts'
 import { runInTimeSlices } from '../../../../services/platform/concurrency/time-slices.ts'
 import { Failure } from '../../../../services/platform/failure.ts'
-import { type BucketSumCache, bucketSumCache } from '../../../../services/query-service/costs/bucket-sum-cache.ts'
+import {
+  type BucketSumCache,
+  bucketSumCache,
+  storeBuckets,
+} from '../../../../services/query-service/costs/bucket-sum-cache.ts'
 import { readCosts } from '../../../../services/query-service/costs/read-costs.ts'
 import { hexId } from '../../../suites/cost-rows.ts'
 import {
@@ -167,6 +171,17 @@ describe('cached sums of an account', () => {
     await insert([hour(0, 1, 10n, 1n)])
     expect(await sumsOf(divided, cache)).toEqual(await sumsOf(divided, cache))
     expect(reads.map(bucketsIn)).toEqual(expected)
+  })
+
+  it('are not stored if a day has rows in so many currencies that its text is long', () => {
+    const cache = bucketSumCache()
+    const buckets = ['short', 'long'].map((key, from) => ({ from, key, parts: 'p' }))
+    const texts = new Map([
+      [0, 'a'.repeat(4_096)],
+      [1, 'a'.repeat(4_097)],
+    ])
+    storeBuckets(cache, buckets, texts)
+    expect([...cache.keys()]).toEqual(['short'])
   })
 
   it('are limited in number', async () => {
