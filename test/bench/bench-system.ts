@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Sandbox } from '../../services/platform/access/sandbox-file.ts'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
+import { findEmbeddedServer } from '../../services/platform/postgres/embedded/embedded-server.ts'
 import { closeWithRun } from '../support/system/close-with-run.ts'
 import { dataFolder, startSystem } from '../support/system/running-system.ts'
 import { removeAfterRun } from './data-folders.ts'
@@ -13,12 +14,16 @@ export type BenchSystem = AsyncDisposable & {
   readonly sandbox: () => Sandbox
   /** Address for submissions. */
   readonly gatewayUrl: () => string
+  /** Return the address of PostgreSQL for its owner. */
+  readonly postgresUrl: () => Promise<string>
   /** Read the metrics of all processes. */
   readonly samples: () => Promise<Samples>
   /** Return the number of stored records: the rows of the table in a distributed system, else the worker's metric. */
   readonly stored: () => Promise<number>
   /** Return the CPU seconds by process. ClickHouse is included; brokers and load are not. */
   readonly cpuSeconds: () => Promise<Readonly<Record<string, number>>>
+  /** Stop and start the system. Return the seconds from the start to ready; null for several processes. */
+  readonly restartSeconds: () => Promise<number | null>
   /** Write to the table while no worker writes. */
   readonly fill: <T>(work: (db: ClickHouse) => Promise<T>) => Promise<T>
 }
@@ -37,9 +42,20 @@ export const openEmbedded: OpenBench = async (environment = {}) => {
   return closeWithRun({
     sandbox: () => system.sandbox,
     gatewayUrl: () => system.sandbox.base_url,
+    postgresUrl: async () => {
+      const address = await findEmbeddedServer(folder)
+      if (address === null || 'url' in address) throw new Error('PostgreSQL does not run.')
+      return `postgres://${address.user}@localhost/${address.database}?host=${encodeURIComponent(address.host)}`
+    },
     samples,
     stored: async () => sumOf(await samples(), 'wattledger_records_stored_total'),
     cpuSeconds: async () => ({ 'all roles': await cpuOf(system.metricsUrl) }),
+    restartSeconds: async () => {
+      await system.stop()
+      const startedAt = performance.now()
+      system = await startSystem(folder, environment)
+      return (performance.now() - startedAt) / 1000
+    },
     fill: async work => {
       await system.stop()
       const db = openChdb({ folder: join(folder, 'clickhouse') })

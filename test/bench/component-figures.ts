@@ -1,6 +1,7 @@
 import { openEmbedded } from './bench-system.ts'
 import { waitFigures } from './bills/simulation-waits.ts'
 import { simulationFigures } from './bills/simulations.ts'
+import { exportFigures } from './exports/export-figures.ts'
 import { type FigureLine, lineOf, type Measures, ratioLine } from './figure-line.ts'
 import { measureGateway } from './gateway.ts'
 import { insertRates } from './insert.ts'
@@ -62,6 +63,14 @@ export const componentFigures: Measures = {
       lineOf('P15', 'longest time without a pause', longestMs, 'ms CPU', '≤ 100'),
       ratioLine('P15', 'longest read beside a simulation', waits.longestMs, waits.aloneMs, 'ms', '≤ 100'),
       lineOf('P15', 'simulation over HTTP', waits.seconds, 's', ''),
+    ]
+  },
+  P17: async () => {
+    const { rowsPerSecond, cpuMicroseconds, memoryMb } = await exportFigures()
+    return [
+      lineOf('P17', 'export to Parquet', rowsPerSecond, 'rows/s', '≥ 1,000,000'),
+      lineOf('P17', 'CPU, export to Parquet', cpuMicroseconds, 'µs/row', ''),
+      lineOf('P17', 'memory for an export', memoryMb, 'MiB', '≤ 700'),
     ]
   },
 }

@@ -135,7 +135,7 @@ const send = async (sending: LoadState, socket: Socket, bytes: Buffer): Promise<
   else sending.failed += 1
 }
 
-/** Wait until a request is due and return its bytes. The next request with the same body overwrites these bytes. */
+/** Wait until a request is due and return its bytes. */
 const prepareRequest = async (
   { plan }: LoadState,
   templates: readonly Template[],
@@ -145,13 +145,13 @@ const prepareRequest = async (
   if (wait > 1) await pause(wait)
   const template = templates[body] as Template
   patch(template, slot, slot + plan.slotMs)
-  return template.bytes
+  // Another connection may send the same body.
+  return Buffer.from(template.bytes)
 }
 
 /** Send over one connection, one request after the other. */
-const sendSequentially = async (sending: LoadState): Promise<void> => {
+const sendSequentially = async (sending: LoadState, templates: readonly Template[]): Promise<void> => {
   const { plan, until, isAhead, nextRequest } = sending
-  const templates = plan.bodies.map(body => templateOf(plan, body))
   const socket = await openSocket(plan)
   while (performance.now() < until) {
     if (isAhead()) {
@@ -173,7 +173,7 @@ const sendWhenDue = async (sending: LoadState): Promise<void> => {
   const inFlight = new Set<Promise<void>>()
   let ended = Promise.withResolvers<void>()
   for (let request = nextRequest(); request.due < until && performance.now() < until; request = nextRequest()) {
-    const bytes = Buffer.from(await prepareRequest(sending, templates, request))
+    const bytes = await prepareRequest(sending, templates, request)
     while (inFlight.size >= plan.connections) {
       ended = Promise.withResolvers()
       await ended.promise
@@ -227,7 +227,10 @@ const runLoad = async (plan: LoadPlan, stored: () => number): Promise<LoadResult
     },
   }
   if (plan.isOpenLoop) await sendWhenDue(sending)
-  else await Promise.all(Array.from({ length: plan.connections }, () => sendSequentially(sending)))
+  else {
+    const templates = plan.bodies.map(body => templateOf(plan, body))
+    await Promise.all(Array.from({ length: plan.connections }, () => sendSequentially(sending, templates)))
+  }
   const { latencies, acceptedAt, failed, unanswered, sent } = sending
   const latencyAt = (share: number): number => quantile(latencies, share) ?? 0
   return {

@@ -7,20 +7,29 @@ import { tokenOf } from '../support/registry/accounts.ts'
 import { type Client, login } from '../support/system/client.ts'
 import type { OpenBench } from './bench-system.ts'
 import { addCharges } from './bills/bill-rows.ts'
-import { bodiesOf, createFleet, type Fleet } from './fleet.ts'
+import { bodiesOf, createFleet, type Fleet } from './fleet/fleet.ts'
 import { forkLoad } from './fork-load.ts'
 import { quantile } from './statistics.ts'
 
 /** Kinds of reads. `months`: all records of a location, by month. */
 export const readKinds = ['day', 'month', 'session', 'months', 'account'] as const
 
-/** 99th percentiles of reads of costs, in ms. Promise P7. */
-export type ReadFigures = Readonly<Record<(typeof readKinds)[number], number>>
+/** Median and 99th percentile of a kind of read, in ms. */
+export type ReadTimes = { readonly p50: number; readonly p99: number }
+
+/** Times of reads of costs. Promise P7. */
+export type ReadFigures = Readonly<Record<(typeof readKinds)[number], ReadTimes>>
 
 const devices = 400
 const slotMs = 900_000
 const firstMonth = Date.UTC(2025, 0, 1)
 const hex = (value: number): string => value.toString(16).padStart(24, '0')
+
+/** Return the digits of an id without order, different for each number below 2^32. */
+const recordIdOf = (index: number): string =>
+  [0x9e37_79b1, 0x85eb_ca6b, 0xc2b2_ae35]
+    .map(factor => (Math.imul(index, factor) >>> 0).toString(16).padStart(8, '0'))
+    .join('')
 
 /** Return the row of a device and a quarter hour. The 400 devices have some 1.2 million rows in 30 days. */
 const rowOf = (account: string, fleet: Fleet, device: number, slot: number): MeterCostRow => {
@@ -39,7 +48,7 @@ const rowOf = (account: string, fleet: Fleet, device: number, slot: number): Met
     locationId: fleet.locations[device % fleet.locations.length] ?? '',
     deviceId: fleet.devices[device] ?? '',
     ...{ start, end: start + slotMs, energy, cost },
-    recordId: hex(slot * devices + device),
+    recordId: recordIdOf(slot * devices + device),
     ...noTexts,
     sessionReferenceId: `session-${device}-${Math.floor(slot / 16)}`,
     energySubmitted: null,
@@ -47,7 +56,7 @@ const rowOf = (account: string, fleet: Fleet, device: number, slot: number): Met
     confidence: 1_000_000,
     pieces: [{ start, energy, price: 321_000_000n, tier: 0n, cost, confidence: 1_000_000 }],
     ...{
-      tariffIds: [],
+      tariffIds: [`trf_${hex(device % 64)}`],
       marketSourceIds: [],
       pricingRevision: 1,
       priceRevision: 0n,
@@ -62,9 +71,11 @@ const rowOf = (account: string, fleet: Fleet, device: number, slot: number): Met
 
 const slotsPerMonth = 3_000
 const slotsPerInsert = 100
+/** Rows that `fillMonths` inserts for each month. */
+export const rowsPerMonth = slotsPerMonth * devices
 
-/** Insert the rows of some months, as the cost worker writes them. */
-const fill = async (db: ClickHouse, account: string, fleet: Fleet, months: number): Promise<void> => {
+/** Insert the rows of some months for a fleet of 400 devices, as the cost worker writes them. */
+export const fillMonths = async (db: ClickHouse, account: string, fleet: Fleet, months: number): Promise<void> => {
   for (let slot = 0; slot < months * slotsPerMonth; slot += slotsPerInsert) {
     const rows: MeterCostRow[] = []
     for (let i = slot; i < slot + slotsPerInsert; i += 1)
@@ -73,11 +84,19 @@ const fill = async (db: ClickHouse, account: string, fleet: Fleet, months: numbe
   }
 }
 
+/** Wait until the engine has merged the new parts: merges would take CPU time from the measurement. */
+export const untilMerged = async (db: ClickHouse): Promise<void> => {
+  for (let isMerging = true; isMerging; ) {
+    await sleep(500)
+    isMerging = (await db.rows('SELECT 1 FROM system.merges')).length > 0
+  }
+}
+
 const loadSeconds = 53
 /** Time for each of the five kinds of reads under load. All end before the load ends. */
 const underLoadMs = 9_000
 
-const p99 = async (times: number, maxMs: number, read: (round: number) => Promise<unknown>): Promise<number> => {
+const timesOf = async (times: number, maxMs: number, read: (round: number) => Promise<unknown>): Promise<ReadTimes> => {
   const durations: number[] = []
   const endsAt = performance.now() + maxMs
   for (let round = -3; round < times && performance.now() < endsAt; round += 1) {
@@ -85,7 +104,7 @@ const p99 = async (times: number, maxMs: number, read: (round: number) => Promis
     await read(round)
     if (round >= 0) durations.push(performance.now() - startedAt)
   }
-  return quantile(durations, 0.99) ?? 0
+  return { p50: quantile(durations, 0.5) ?? 0, p99: quantile(durations, 0.99) ?? 0 }
 }
 
 const iso = (at: number): string => new Date(at).toISOString()
@@ -119,11 +138,11 @@ const measure = async (
     client.ask('POST', `/costs/interval/${object}${query}`, { start_time: iso(start), end_time: iso(start + ms) })
   const monthMs = slotsPerMonth * slotMs
   return {
-    day: await p99(rounds, maxMs, round => cost(device(round), month(round) + 5 * day, day)),
-    month: await p99(rounds, maxMs, round => cost(device(round), month(round), monthMs, '?aggregation=DAY')),
-    session: await p99(rounds, maxMs, round => client.ask('POST', `/costs/session/${session(round)}`)),
-    months: await p99(rounds, maxMs, round => cost(location(round), all.start, all.ms, '?aggregation=MONTH')),
-    account: await p99(accountRounds, maxMs, round => cost(account, month(round), monthMs, '?currency_code=EUR')),
+    day: await timesOf(rounds, maxMs, round => cost(device(round), month(round) + 5 * day, day)),
+    month: await timesOf(rounds, maxMs, round => cost(device(round), month(round), monthMs, '?aggregation=DAY')),
+    session: await timesOf(rounds, maxMs, round => client.ask('POST', `/costs/session/${session(round)}`)),
+    months: await timesOf(rounds, maxMs, round => cost(location(round), all.start, all.ms, '?aggregation=MONTH')),
+    account: await timesOf(accountRounds, maxMs, round => cost(account, month(round), monthMs, '?currency_code=EUR')),
   }
 }
 
@@ -143,19 +162,21 @@ const measureByHand = async (db: ClickHouse, account: string, fleet: Fleet, mont
   const monthMs = slotsPerMonth * slotMs
   const never = Number.POSITIVE_INFINITY
   return {
-    day: await p99(rounds, never, round => sum(isDevice(device(round)), month(round) + 5 * day, day)),
-    month: await p99(rounds, never, round => sum(isDevice(device(round)), month(round), monthMs, 'toDate(start_time)')),
-    session: await p99(rounds, never, round =>
+    day: await timesOf(rounds, never, round => sum(isDevice(device(round)), month(round) + 5 * day, day)),
+    month: await timesOf(rounds, never, round =>
+      sum(isDevice(device(round)), month(round), monthMs, 'toDate(start_time)'),
+    ),
+    session: await timesOf(rounds, never, round =>
       sum(
         `${isDevice(device(round))} AND session_reference_id = '${session(round)}'`,
         sessionStart(round),
         16 * slotMs,
       ),
     ),
-    months: await p99(rounds, never, round =>
+    months: await timesOf(rounds, never, round =>
       sum(`location_id = ${idOf(location(round))}`, all.start, all.ms, 'toStartOfMonth(start_time)'),
     ),
-    account: await p99(accountRounds, never, round => sum('true', month(round), monthMs)),
+    account: await timesOf(accountRounds, never, round => sum('true', month(round), monthMs)),
   }
 }
 
@@ -175,7 +196,8 @@ export const readFigures = async (
   const fleet = await createFleet(owner, devices / 2, devices)
   await addCharges(owner, fleet.locations, charges)
   const byHand = await system.fill(async db => {
-    await fill(db, account, fleet, months)
+    await fillMonths(db, account, fleet, months)
+    await untilMerged(db)
     return measureByHand(db, account, fleet, months)
   })
   const client = await login(system.sandbox())

@@ -4,7 +4,7 @@ import { inParallel } from '../support/system/in-parallel.ts'
 import { dataFolder, startSystem } from '../support/system/running-system.ts'
 import { allHours } from '../support/tariffs/all-hours.ts'
 import { removeAfterRun } from './data-folders.ts'
-import { bodiesOf, createFleet, type Fleet } from './fleet.ts'
+import { bodiesOf, createFleet, type Fleet } from './fleet/fleet.ts'
 import { endMark, startMark } from './load.ts'
 
 /**

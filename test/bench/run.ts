@@ -12,7 +12,7 @@ import { untilQuiet } from './quiet-machine.ts'
 import { shapesTable } from './shapes/run-shapes.ts'
 import { systemFigures } from './system-figures.ts'
 
-const help = `npm run bench -- [--seconds N] [--only P1,P2,P3,P4,P5,P6,P7,P8,P9,P10,P11,P12,P13,P14,P15,P16,D5,I7]
+const help = `npm run bench -- [--seconds N] [--only P1,P2,P3,P4,P5,P6,P7,P8,P9,P10,P11,P12,P13,P14,P15,P16,P17,D5,I7]
 npm run bench -- --distributed [--brokers N] [--seconds N] [--locations N] [--only P1,P2,P6,P7,P11,P12,P13,P14,P16,I7]
 npm run bench -- --shapes [--seconds N] [--kills N] [--locations N] [--only NAME]
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, login } from '../../support/system/client.ts'
 import type { OpenBench } from '../bench-system.ts'
-import { createFleet } from '../fleet.ts'
+import { createFleet } from '../fleet/fleet.ts'
 import { insertBillRows } from './bill-rows.ts'
 import { yearOfCandidates, yearOfRows } from './simulations.ts'
 

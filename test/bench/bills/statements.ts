@@ -5,7 +5,7 @@ import { pageBlocks, smallStatementBlock } from '../../../services/platform/clic
 import { readBatch, startBatch } from '../../support/statements/statement-batch.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import type { BenchSystem, OpenBench } from '../bench-system.ts'
-import { createFleet } from '../fleet.ts'
+import { createFleet } from '../fleet/fleet.ts'
 import { samplesSince, sumOf } from '../samples.ts'
 import { medianOf } from '../statistics.ts'
 import { addCharges, type BillRows, insertBillRows, sixCharges } from './bill-rows.ts'

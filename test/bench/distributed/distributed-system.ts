@@ -104,12 +104,14 @@ export const startDistributed = async (
   return closeWithRun({
     sandbox: () => JSON.parse(readFileSync(file, 'utf8')) as Sandbox,
     gatewayUrl: () => processes.get('ingest-gateway')?.url ?? '',
+    postgresUrl: async () => database.url,
     samples,
     stored: async () => Number((await db.rows('SELECT count() FROM meter_cost FINAL'))[0]?.[0]),
     cpuSeconds: async () => {
       const ofRoles = [...processes].map(async ([role, { metricsUrl }]) => [role, await cpuOf(metricsUrl)] as const)
       return { ...Object.fromEntries(await Promise.all(ofRoles)), engine: await engine.cpuSeconds() }
     },
+    restartSeconds: async () => null,
     fill: work => work(db),
     processes,
     restart: async (role, signal) => {

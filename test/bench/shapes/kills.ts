@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { seededRandom } from '../../support/random.ts'
-import { bodiesOf } from '../fleet.ts'
+import { bodiesOf } from '../fleet/fleet.ts'
 import { endMark, startMark } from '../load.ts'
 import type { Pipeline, PipelinePart } from './pipeline.ts'
 import { type FreeSlots, slotMs, untilQuiet } from './throughput-and-lag.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { bodiesOf } from '../fleet.ts'
+import { bodiesOf } from '../fleet/fleet.ts'
 import { startLoad } from '../fork-load.ts'
 import type { LoadPlan, LoadResult } from '../load.ts'
 import { quantile } from '../statistics.ts'

@@ -2,7 +2,7 @@ import { tokenOf } from '../../support/registry/accounts.ts'
 import { login } from '../../support/system/client.ts'
 import { engineAt, startDistributed } from '../distributed/distributed-system.ts'
 import type { SharedStores } from '../distributed/shared-stores.ts'
-import { createFleet } from '../fleet.ts'
+import { createFleet } from '../fleet/fleet.ts'
 import { countsOf, type Pipeline, unreadOf } from './pipeline.ts'
 
 const countsBetween = (from: number, to: number): string =>

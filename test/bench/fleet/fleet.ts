@@ -1,7 +1,7 @@
-import type { Client } from '../support/system/client.ts'
-import { inParallel } from '../support/system/in-parallel.ts'
-import { allHours } from '../support/tariffs/all-hours.ts'
-import { endMark, startMark } from './load.ts'
+import type { Client } from '../../support/system/client.ts'
+import { inParallel } from '../../support/system/in-parallel.ts'
+import { allHours } from '../../support/tariffs/all-hours.ts'
+import { endMark, startMark } from '../load.ts'
 
 export type Fleet = { readonly locations: readonly string[]; readonly devices: readonly string[] }
 
@@ -75,9 +75,13 @@ export const createFleet = async (
   return { locations, devices }
 }
 
-/** Return the bodies of one slot, with `recordsPerBody` records each and one record for each device. */
-export const bodiesOf = ({ locations, devices }: Fleet, recordsPerBody: number): readonly string[] => {
-  const records = devices.map((device, index) => ({
+/** Return at most `max` bodies of one slot, with `recordsPerBody` records each and one record for each device. */
+export const bodiesOf = (
+  { locations, devices }: Fleet,
+  recordsPerBody: number,
+  max = Number.POSITIVE_INFINITY,
+): readonly string[] => {
+  const records = devices.slice(0, recordsPerBody * max).map((device, index) => ({
     location_id: locations[index % locations.length],
     device_id: device,
     energy_flow_direction: 'INBOUND',
