@@ -3,7 +3,7 @@ from decimal import Decimal
 
 from wattledger import Wattledger
 
-with Wattledger(os.environ.get("URL", "http://127.0.0.1:3000"), os.environ["KEY"]) as client:
+with Wattledger(os.environ.get("URL", "http://127.0.0.1:8080"), os.environ["KEY"]) as client:
     location = client.location_create({"postal_address": {"city": "Berlin", "country_code": "DE"}})
     day = {"valid_from": "06:00:00", "valid_to": "22:00:00", "rate": [{"fixed": Decimal("0.32")}]}
     night = {"valid_from": "22:00:00", "valid_to": "06:00:00", "rate": [{"fixed": Decimal("0.21")}]}

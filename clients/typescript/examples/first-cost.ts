@@ -1,6 +1,6 @@
 import { createClient, decimal } from '@wattledger/client'
 
-const { URL: baseUrl = 'http://127.0.0.1:3000', KEY: apiKey = '' } = process.env
+const { URL: baseUrl = 'http://127.0.0.1:8080', KEY: apiKey = '' } = process.env
 const client = createClient({ baseUrl, apiKey })
 
 const location = await client.locationCreate({ body: { postal_address: { city: 'Berlin', country_code: 'DE' } } })
