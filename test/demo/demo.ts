@@ -2,14 +2,13 @@ import { parseArgs } from 'node:util'
 import { CommandError, UsageError } from '../../services/command-line/command.ts'
 import { CallError, logIn, type ServiceClient } from '../../services/command-line/service-client.ts'
 import { readTarget, type ServiceTarget } from '../../services/command-line/target.ts'
-import { localDayNumber, startOfDayNumber } from '../../services/domain/civil-time.ts'
 import { currentInstant } from '../../services/platform/clock.ts'
 import { ConfigError } from '../../services/platform/failure.ts'
 import { timeZone } from '../../services/platform/time-zone.ts'
 import { type CreatedFleet, createFleet, freeSuffix } from './create-fleet.ts'
 import { minLocations, placesOf, planFleet } from './fleet.ts'
 import { type OfficeDay, playOfficeDay } from './office-day.ts'
-import { type Period, quarterMs } from './reading.ts'
+import { type Period, periodUntil } from './reading.ts'
 import { reportBought, reportCostliestSession, reportFactory, reportMarket, reportSolar } from './report.ts'
 import { planSubmissions, sendAll } from './send-readings.ts'
 import { heading, paint, print, showProgress, whole } from './terminal.ts'
@@ -34,14 +33,6 @@ type Options = { readonly locations: number; readonly days: number; readonly see
 
 const zone = 'Europe/Berlin'
 const dayFormat = new Intl.DateTimeFormat('en-GB', { timeZone: zone, day: 'numeric', month: 'long', year: 'numeric' })
-
-/** Return the period of whole quarter hours that ends now and begins at midnight. */
-const periodUntil = (now: number, days: number): Period => {
-  const berlin = timeZone(zone)
-  if (berlin === null) throw new RangeError(`${zone} is unknown.`)
-  const end = Math.floor(now / quarterMs) * quarterMs
-  return { start: startOfDayNumber(berlin, localDayNumber(berlin, end) - days + 1), days, end }
-}
 
 const parseNumber = (name: string, text: string, min: number, max: number): number => {
   const value = Number(text)
@@ -120,7 +111,9 @@ const simulate = async (
   { locations, days, seed }: Options,
   { baseUrl, account }: ServiceTarget,
 ): Promise<void> => {
-  const period = periodUntil(currentInstant(), days)
+  const berlin = timeZone(zone)
+  if (berlin === null) throw new RangeError(`${zone} is unknown.`)
+  const period = periodUntil(berlin, currentInstant(), days)
   const [firstDay, lastDay] = [period.start, period.end].map(at => dayFormat.format(at))
   print()
   print(`  ${paint('bold', 'Wattledger')}  ${whole(locations)} sites, ${firstDay} to ${lastDay} (now)`)

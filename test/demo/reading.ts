@@ -1,3 +1,5 @@
+import { localDayNumber, startOfDayNumber, type TimeZone } from '../../services/domain/civil-time.ts'
+
 /** Meter reading of a site: device, flow, whole Wh, and interval in ms. */
 export type Reading = {
   /** Device at the site, such as `charger-1`; null for the meter of the site. */
@@ -21,6 +23,15 @@ export const hourMs = 60 * minuteMs
 export const dayMs = 24 * hourMs
 export const quarterMs = 15 * minuteMs
 export const quartersPerDay = 96
+
+/**
+ * Return the period of whole quarter hours that ends at `now` (ms) and begins at midnight. At midnight the last day is
+ * the day before, so that the period is never empty.
+ */
+export const periodUntil = (zone: TimeZone, now: number, days: number): Period => {
+  const end = Math.floor(now / quarterMs) * quarterMs
+  return { start: startOfDayNumber(zone, localDayNumber(zone, end - quarterMs) - days + 1), days, end }
+}
 
 /** Yield the quarter hours of a period. `hour` is the local time of day in hours, 0 to 23.75. */
 export function* quarters({

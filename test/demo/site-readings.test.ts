@@ -2,9 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readMeterRecord } from '../../services/contract/metering/meter-record.ts'
 import { recordIdentityText } from '../../services/domain/identifier.ts'
+import { timeZone } from '../../services/platform/time-zone.ts'
 import { marketPrices } from './demo-tariffs.ts'
 import { minLocations, planFleet, siteKinds } from './fleet.ts'
-import { dayMs, type Period, type Reading } from './reading.ts'
+import { dayMs, type Period, periodUntil, type Reading } from './reading.ts'
 import { recordOf } from './send-readings.ts'
 import { siteReadings } from './site-readings.ts'
 
@@ -17,6 +18,19 @@ const readings = simulate(1)
 const groupedBy = (list: readonly Reading[], keyOf: (reading: Reading) => unknown): readonly (readonly Reading[])[] => [
   ...Map.groupBy(list, keyOf).values(),
 ]
+
+describe('the period of a fleet', () => {
+  it.each([
+    ['2026-11-27T22:59:59Z', '2026-11-26T23:00:00Z', '2026-11-27T22:45:00Z'],
+    ['2026-11-27T23:00:00Z', '2026-11-26T23:00:00Z', '2026-11-27T23:00:00Z'],
+    ['2026-11-27T23:14:59Z', '2026-11-26T23:00:00Z', '2026-11-27T23:00:00Z'],
+    ['2026-11-27T23:15:00Z', '2026-11-27T23:00:00Z', '2026-11-27T23:15:00Z'],
+  ])('of one day begins at midnight and is not empty at %s', (now, from, to) => {
+    const berlin = timeZone('Europe/Berlin')
+    const period = berlin === null ? null : periodUntil(berlin, Date.parse(now), 1)
+    expect(period).toEqual({ start: Date.parse(from), days: 1, end: Date.parse(to) })
+  })
+})
 
 describe('the simulated fleet', () => {
   it('has the requested number of sites with unique names, of all kinds', () => {
