@@ -35,6 +35,8 @@ export type LoadResult = {
   readonly unanswered: number
   readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number }
   readonly lastSlot: number
+  /** CPU time of the process that sends. */
+  readonly cpuSeconds: number
   /** Time at which each submission was accepted, in ms since the epoch, in order. */
   readonly acceptedAt: readonly number[]
 }
@@ -205,6 +207,7 @@ const sendWhenDue = async (sending: LoadState): Promise<void> => {
  */
 const runLoad = async (plan: LoadPlan, stored: () => number): Promise<LoadResult> => {
   const startedAt = performance.now()
+  const cpuBefore = process.cpuUsage()
   const sending: LoadState = {
     ...{
       plan,
@@ -233,6 +236,7 @@ const runLoad = async (plan: LoadPlan, stored: () => number): Promise<LoadResult
   }
   const { latencies, acceptedAt, failed, unanswered, sent } = sending
   const latencyAt = (share: number): number => quantile(latencies, share) ?? 0
+  const cpu = process.cpuUsage(cpuBefore)
   return {
     seconds: (performance.now() - startedAt) / 1000,
     requests: latencies.length,
@@ -241,6 +245,7 @@ const runLoad = async (plan: LoadPlan, stored: () => number): Promise<LoadResult
     unanswered,
     latencyMs: { p50: latencyAt(0.5), p99: latencyAt(0.99), max: latencyAt(1) },
     lastSlot: plan.firstSlot + Math.ceil(sent / plan.bodies.length) * plan.slotMs,
+    cpuSeconds: (cpu.user + cpu.system) / 1e6,
     acceptedAt,
   }
 }

@@ -143,6 +143,10 @@ const lagLines = async (profile: Profile): Promise<readonly FigureLine[]> => {
   ]
 }
 
+/** Return the mean number of cores that the roles used. */
+const coresOf = (run: EndToEnd): number => (cpuOf(run) * run.recordsPerSecond) / 1e6
+const loadCoresOf = ({ load }: EndToEnd): number => load.cpuSeconds / load.seconds
+
 /** Connections that are enough to send three times the peak rate. With brokers, accepted requests take longer. */
 const overloadConnections = { embedded: 2_000, distributed: 6_000 }
 
@@ -172,6 +176,8 @@ const overloadLines = async (profile: Profile): Promise<readonly FigureLine[]> =
     lineOf('I7', 'without an answer', over.load.unanswered, 'requests', '0'),
     lineOf('I7', 'time to the answer, p99', over.load.latencyMs.p99 / 1000, 's', '≤ 5'),
     lineOf('I7', 'lost', over.lost, 'records', '0'),
+    ratioLine('I7', 'CPU, all roles, and at the peak', coresOf(over), coresOf(peak), 'cores', ''),
+    ratioLine('I7', 'CPU, load, and at the peak', loadCoresOf(over), loadCoresOf(peak), 'cores', ''),
   ]
 }
 
