@@ -48,7 +48,7 @@ describe('the demo', () => {
     expect(await lines('Manchester home')).toEqual(expect.arrayContaining(['Standing charge']))
 
     const again = await runDemo('--locations', '7', '--days', '1', ...targetArgs(system.sandbox()))
-    expect([again.code, again.errors]).toEqual([0, ""])
+    expect([again.code, again.errors]).toEqual([0, ''])
     expect(await findLocation(client, 'Manchester home (2)')).toMatch(/^loc_/)
   })
 
