@@ -34,15 +34,14 @@ export const occupy = (spans: FreeSpans, { start, end }: RecordTime): void => {
     spans[last] = end
     return
   }
-  const left: number[] = []
-  for (let at = 0; at <= last; at += 2) {
-    const from = spans[at] as number
-    const to = spans[at + 1] as number
-    if (to <= start || from >= end) left.push(from, to)
-    else {
-      if (from < start) left.push(from, start)
-      if (end < to) left.push(end, to)
-    }
-  }
-  spans.splice(0, spans.length, ...left.slice(-2 * maxFreeSpans))
+  let afterRecord = spans.length
+  while (afterRecord > 0 && (spans[afterRecord - 2] as number) >= end) afterRecord -= 2
+  let first = afterRecord
+  while (first > 0 && (spans[first - 1] as number) > start) first -= 2
+  if (first === afterRecord) return
+  const from = spans[first] as number
+  const to = spans[afterRecord - 1] as number
+  const left = [...(from < start ? [from, start] : []), ...(end < to ? [end, to] : [])]
+  spans.splice(first, afterRecord - first, ...left)
+  if (spans.length > 2 * maxFreeSpans) spans.splice(0, spans.length - 2 * maxFreeSpans)
 }

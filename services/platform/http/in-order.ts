@@ -14,6 +14,12 @@ const maxWaiting = 64
 /** Bytes that the parser gets at once, up to 300 of the shortest requests. The parser always parses all of them. */
 const maxParsedBytes = 8 * 2 ** 10
 
+/**
+ * Bytes of a socket that certainly belong to the body of its last request. The parser gets all of them at once, because
+ * no request begins in them.
+ */
+type BodyBytes = WeakMap<Socket, number>
+
 type Exchange = readonly [IncomingMessage, ServerResponse]
 
 /**
@@ -34,22 +40,32 @@ const stopReading = (socket: Socket): (() => void) => {
   }
 }
 
+/** Note the body of a request. The part that brought the end of its head may have brought bytes of the body too. */
+const noteBody = (bodyBytes: BodyBytes, { socket, headers }: IncomingMessage): void => {
+  const length = Number(headers['content-length'] ?? 0)
+  if (length > maxParsedBytes) bodyBytes.set(socket, length - maxParsedBytes)
+}
+
 /**
  * Pass few bytes at once to the parser, so that reading can stop between them.
  * One read of the socket brings up to 64 KiB.
  */
-const parseInParts = (socket: Socket): void => {
+const parseInParts = (bodyBytes: BodyBytes, socket: Socket): void => {
   const parsers = socket.listeners('data')
   socket.removeAllListeners('data')
   socket.on('data', (bytes: Buffer) => {
-    for (let from = 0; from < bytes.length; from += maxParsedBytes) {
+    for (let from = 0; from < bytes.length; ) {
       // The connection is closed for answers.
       if (!socket.writable) return
       if (socket.isPaused()) {
         socket.unshift(bytes.subarray(from))
         return
       }
-      const part = bytes.length <= maxParsedBytes ? bytes : bytes.subarray(from, from + maxParsedBytes)
+      const ofBody = bodyBytes.get(socket) ?? 0
+      const to = Math.min(bytes.length, from + (ofBody > 0 ? ofBody : maxParsedBytes))
+      if (ofBody > 0) bodyBytes.set(socket, ofBody - (to - from))
+      const part = from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to)
+      from = to
       for (const parse of parsers) parse.call(socket, part)
     }
   })
@@ -59,7 +75,7 @@ const parseInParts = (socket: Socket): void => {
  * Serve the requests of a connection one after the other.
  * Each waiting request starts in its own turn of the event loop.
  */
-const inOrder = (listener: RequestListener): RequestListener => {
+const inOrder = (bodyBytes: BodyBytes, listener: RequestListener): RequestListener => {
   const queues = new WeakMap<Socket, ConnectionQueue>()
   const start = (queue: ConnectionQueue, [incoming, outgoing]: Exchange): void => {
     outgoing.once('close', () => {
@@ -79,6 +95,7 @@ const inOrder = (listener: RequestListener): RequestListener => {
   }
   return (incoming, outgoing) => {
     const { socket } = incoming
+    noteBody(bodyBytes, incoming)
     const queue = queues.get(socket)
     if (queue === undefined) {
       const opened = { waiting: [], resumeReading: null }
@@ -100,5 +117,8 @@ const inOrder = (listener: RequestListener): RequestListener => {
  */
 export const orderedServer = (options: ServerOptions, listenerOf: (server: Server) => RequestListener): Server => {
   const server = createServer(options)
-  return server.on('connection', parseInParts).on('request', inOrder(listenerOf(server)))
+  const bodyBytes: BodyBytes = new WeakMap()
+  return server
+    .on('connection', socket => parseInParts(bodyBytes, socket))
+    .on('request', inOrder(bodyBytes, listenerOf(server)))
 }

@@ -32,6 +32,26 @@ describe('spans without records', () => {
     expect(isFree(spans, record((maxFreeSpans + 1) * 10 - 2, (maxFreeSpans + 1) * 10 - 1))).toBe(true)
   })
 
+  it('are what is left of each span', () => {
+    const random = seededRandom(11)
+    /** Return what is left of a span. An impulse divides it. */
+    const leftOf = ([from, to]: readonly [number, number], { start, end }: { start: number; end: number }) =>
+      to <= start || from >= end
+        ? [[from, to] as const]
+        : [...(from < start ? [[from, start] as const] : []), ...(end < to ? [[end, to] as const] : [])]
+    for (let history = 0; history < 300; history += 1) {
+      const spans = freeAfter(random.below(2) === 0 ? Number.NEGATIVE_INFINITY : 5)
+      let expected: readonly (readonly [number, number])[] = [[spans[0] ?? 0, Number.POSITIVE_INFINITY]]
+      for (let count = 0; count < 80; count += 1) {
+        const start = random.below(10) === 0 ? Number.NEGATIVE_INFINITY : random.below(300)
+        const one = record(start, Math.max(start, 0) + random.below(9))
+        occupy(spans, one)
+        expected = expected.flatMap(span => leftOf(span, one)).slice(-maxFreeSpans)
+        expect(spans).toEqual(expected.flat())
+      }
+    }
+  })
+
   it('never contain a time that was occupied: random records, impulses and overlaps', () => {
     const random = seededRandom(7)
     for (let history = 0; history < 200; history += 1) {

@@ -1,12 +1,16 @@
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { orderedServer } from '../../../../services/platform/http/in-order.ts'
+import { seededRandom } from '../../../support/random.ts'
 
 /** Shortest requests, and no more than one read takes. */
 const count = 2_000
+
+/** Requests that the parser reads before their turn: 64 that may wait, and the requests of 8 KiB more. */
+const maxAhead = 64 + 8_192 / 26
 
 /** Requests of one connection, each with its number. */
 const requests = (from: number, to: number): string =>
@@ -34,9 +38,8 @@ const serving = async (
   }
 }
 
-/** Send bytes and resolve with the bodies of all answers, once the server ends the connection. */
-const bodiesOf = async (port: number, text: string): Promise<readonly string[]> => {
-  const socket = connect(port, '127.0.0.1', () => socket.write(text))
+/** Resolve with the bodies of all answers, once the server ends the connection. */
+const readAnswers = async (socket: Socket): Promise<readonly string[]> => {
   let received = ''
   socket.setEncoding('latin1').on('data', chunk => {
     received += chunk
@@ -46,6 +49,12 @@ const bodiesOf = async (port: number, text: string): Promise<readonly string[]> 
     .split('<')
     .slice(1)
     .map(answer => answer.slice(0, answer.indexOf('>')))
+}
+
+/** Send bytes and resolve with the bodies of all answers, once the server ends the connection. */
+const bodiesOf = (port: number, text: string): Promise<readonly string[]> => {
+  const socket = connect(port, '127.0.0.1', () => socket.write(text))
+  return readAnswers(socket)
 }
 
 describe('pipelined requests of one connection', () => {
@@ -73,8 +82,7 @@ describe('pipelined requests of one connection', () => {
       expect(bodies).toEqual([...Array.from({ length: count }, (_, at) => `/${at}`), '/last'])
     })
     expect([mostUnderWay, mostOfATurn]).toEqual([1, 1])
-    // 64 that may wait, and the requests of 8 KiB more.
-    expect(mostAhead).toBeLessThan(64 + 8_192 / 26)
+    expect(mostAhead).toBeLessThan(maxAhead)
   })
 
   it('do not start after the connection has ended', async () => {
@@ -89,21 +97,57 @@ describe('pipelined requests of one connection', () => {
     expect(begun).toEqual(['/0'])
   })
 
-  it('may have a long body after many waiting requests', async () => {
+  it('may have a long body after many waiting requests, and many requests may follow it', async () => {
     const body = 'x'.repeat(2 ** 20)
+    let [answered, mostAhead] = [0, 0]
+    let readSoFar = (): number => 0
     const listener: RequestListener = async (incoming, outgoing) => {
       let length = 0
       for await (const chunk of incoming) length += chunk.length
+      mostAhead = Math.max(mostAhead, readSoFar() - answered)
+      answered += 1
       outgoing.end(`<${length}>`)
     }
     const post = (close: string) => `POST / HTTP/1.1\r\nHost:a\r\n${close}Content-Length: ${body.length}\r\n\r\n${body}`
-    await serving(listener, async port => {
+    await serving(listener, async (port, read) => {
+      readSoFar = read
       const bodies = await bodiesOf(
         port,
-        `${requests(0, 100)}${post('')}${requests(0, 100)}${post('Connection: close\r\n')}`,
+        `${requests(0, 100)}${post('')}${requests(0, count)}${post('Connection: close\r\n')}`,
       )
-      const hundred = Array.from({ length: 100 }, () => '0')
-      expect(bodies).toEqual([...hundred, String(body.length), ...hundred, String(body.length)])
+      const empty = (length: number) => Array.from({ length }, () => '0')
+      expect(bodies).toEqual([...empty(100), String(body.length), ...empty(count), String(body.length)])
+    })
+    expect(mostAhead).toBeLessThan(maxAhead)
+  })
+
+  it('keep their own bodies of any length, in pieces of any length', async () => {
+    const random = seededRandom(3)
+    const edges = [0, 1, 8_191, 8_192, 8_193, 16_384, 65_535, 65_536, 65_537]
+    const lengths = Array.from({ length: 120 }, () => edges[random.below(edges.length * 2)] ?? random.below(200_000))
+    const bodyOf = (length: number, at: number) => String.fromCharCode(97 + (at % 26)).repeat(length)
+    const listener: RequestListener = async (incoming, outgoing) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of incoming) chunks.push(chunk)
+      const text = Buffer.concat(chunks).toString('latin1')
+      outgoing.end(`<${text.length} ${[...new Set(text)].join('')}>`)
+    }
+    const text = lengths
+      .map((length, at) => {
+        const close = at === lengths.length - 1 ? 'Connection: close\r\n' : ''
+        return `PUT / HTTP/1.1\r\nHost:a\r\n${close}Content-Length: ${length}\r\n\r\n${bodyOf(length, at)}`
+      })
+      .join('')
+    await serving(listener, async port => {
+      const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+      const answers = readAnswers(socket)
+      for (let from = 0; from < text.length; ) {
+        const to = from + 1 + random.below(random.below(3) === 0 ? 300 : 90_000)
+        if (!socket.write(text.slice(from, to), 'latin1')) await once(socket, 'drain')
+        from = to
+      }
+      const expected = lengths.map((length, at) => `${length} ${bodyOf(Math.min(length, 1), at)}`)
+      expect(await answers).toEqual(expected)
     })
   })
 
