@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
 import { meterCostBlock } from '../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
 import type { Tenant } from '../../services/platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
-import { decodeMeterCostRows } from '../../services/platform/clickhouse/meter-cost/meter-cost-rows.ts'
+import { type CostedRow, decodeCostedRows } from '../../services/platform/clickhouse/meter-cost/meter-cost-rows.ts'
 import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
 import { costRow, hexId } from './cost-rows.ts'
 
@@ -57,8 +58,18 @@ export const recordStatements = (): { readonly recording: ClickHouse; readonly s
   return { recording: { ...db, stream, blocks }, statements }
 }
 
-export const decoded = async (blocks: AsyncIterable<Buffer>): Promise<MeterCostRow[]> =>
-  (await Array.fromAsync(blocks)).flatMap(decodeMeterCostRows)
+export const decoded = async (blocks: AsyncIterable<Buffer>): Promise<CostedRow[]> =>
+  (await Array.fromAsync(blocks)).flatMap(decodeCostedRows)
+
+/** Return the members of rows that costs are added up from, as ordered texts. */
+export const costedTexts = (rows: readonly CostedRow[]): readonly string[] =>
+  rows
+    .map(({ deviceId, energyFlowDirection, tariffDirection, start, end, recordReferenceId, ...row }) => {
+      const { energy, recordConfidence, cost, confidence, pieces, version } = row
+      const record = { deviceId, energyFlowDirection, tariffDirection, start, end, recordReferenceId }
+      return inspect({ ...record, energy, recordConfidence, cost, confidence, pieces, version }, { depth: null })
+    })
+    .sort()
 export const location = hexId('loc_', 1)
 export const other = hexId('loc_', 2)
 export const hourMs = 3_600_000

@@ -5,7 +5,7 @@ import { isId } from '../../domain/identifier.ts'
 import { hourMs } from '../../domain/interval.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { meteredLocations } from '../../platform/clickhouse/meter-cost/location-flows.ts'
-import { locationsOfDevices, type MeteredObject } from '../../platform/clickhouse/meter-cost/meter-object-reads.ts'
+import { locationIdsOfDevice } from '../../platform/clickhouse/meter-cost/meter-object-reads.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { type CostedLocation, costedLocations, costTarget } from '../../platform/postgres/pricing/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
@@ -101,10 +101,10 @@ const severalLocations = (name: string) =>
 const deviceLocations = async (
   { database }: CostDependencies,
   request: IntervalCostRequest,
-  meteredObjects: readonly MeteredObject[],
+  meteredIds: readonly string[],
 ): Promise<Result<readonly CostedLocation[]>> => {
   const tenant = tenantOf(request)
-  const ids = new Set(meteredObjects.map(({ locationId }) => locationId))
+  const ids = new Set(meteredIds)
   const requestedLocationId = request.query.location_id
   if (requestedLocationId !== undefined && ids.size === 0) ids.add(requestedLocationId)
   if (ids.size === 0)
@@ -121,22 +121,21 @@ const deviceLocations = async (
 const scopeOf = async (dependencies: CostDependencies, request: IntervalCostRequest): Promise<Result<Scope>> => {
   const tenant = tenantOf(request)
   // ClickHouse and PostgreSQL are read in parallel. An unknown id is refused even if ClickHouse is unavailable.
-  const hasPrefix = (prefix: string): boolean => request.id.startsWith(prefix)
-  const meteredObjectsRead = hasPrefix('dev_')
-    ? locationsOfDevices(dependencies.clickHouse, tenant, [request.id])
+  const locationsRead = isId('device', request.id)
+    ? locationIdsOfDevice(dependencies.clickHouse, tenant, request.id)
     : Promise.resolve([])
   const { include_devices: inclusion } = request.query
   const flow = flowOf(request)
   const devicesRead = isId('location', request.id)
     ? devicesAtLocation(dependencies.clickHouse, tenant, flow, request.id, inclusion)
     : null
-  for (const promise of [meteredObjectsRead, devicesRead]) promise?.catch(() => undefined)
+  for (const promise of [locationsRead, devicesRead]) promise?.catch(() => undefined)
   const target = await withTenant(dependencies.database, tenant, transaction => costTarget(transaction, request.id))
   if (target === null) return refused('not_found', 'No location, device, customer or account has this id')
-  const meteredObjects = await meteredObjectsRead
+  const meteredIds = await locationsRead
   const locations =
     target.kind === 'device'
-      ? await deviceLocations(dependencies, request, meteredObjects)
+      ? await deviceLocations(dependencies, request, meteredIds)
       : await locationsWithCosts(dependencies, request, target.locations)
   if (!locations.ok) return locations
   if (target.kind === 'device') return accepted({ locations: locations.value, isWhole: false, devices: null })

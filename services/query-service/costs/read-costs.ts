@@ -4,7 +4,7 @@ import {
   type RowFilter,
   type Tenant,
 } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
-import { decodeMeterCostRows } from '../../platform/clickhouse/meter-cost/meter-cost-rows.ts'
+import { decodeCostedRows } from '../../platform/clickhouse/meter-cost/meter-cost-rows.ts'
 import {
   type BucketSums,
   type CrossingRows,
@@ -29,7 +29,7 @@ import {
 const maxReads = 20
 
 const crossedRowsOf = (blocks: readonly Buffer[]): CrossingRows => {
-  const rows = blocks.flatMap(decodeMeterCostRows)
+  const rows = blocks.flatMap(decodeCostedRows)
   return {
     records: rows.length,
     versions: BigInt.asUintN(

@@ -19,8 +19,7 @@ import {
 } from '../../domain/cost/energy-cost.ts'
 import type { EnergyFlowDirection } from '../../domain/record/record.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
-import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
-import { decodeMeterCostRows } from '../../platform/clickhouse/meter-cost/meter-cost-rows.ts'
+import { type CostedRow, decodeCostedRows } from '../../platform/clickhouse/meter-cost/meter-cost-rows.ts'
 import { type CostSum, costSumsOf } from '../../platform/clickhouse/meter-cost/meter-cost-sums.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 import { costRowOf } from '../costs/stored-row.ts'
@@ -57,10 +56,10 @@ export type IntervalCostInput = AnswerFormat & {
 }
 
 /** Decode blocks of rows, with a pause after each. */
-function* decodeRows(blocks: readonly Uint8Array[]): Generator<undefined, readonly MeterCostRow[]> {
-  const rows: MeterCostRow[] = []
+function* decodeRows(blocks: readonly Uint8Array[]): Generator<undefined, readonly CostedRow[]> {
+  const rows: CostedRow[] = []
   for (const { buffer, byteOffset, byteLength } of blocks) {
-    for (const row of decodeMeterCostRows(Buffer.from(buffer, byteOffset, byteLength))) rows.push(row)
+    for (const row of decodeCostedRows(Buffer.from(buffer, byteOffset, byteLength))) rows.push(row)
     yield undefined
   }
   return rows
@@ -143,7 +142,7 @@ const objectOf = (meteredObjects: readonly MeteredDevice[], locationId: string):
   return objects.size === 1 && only !== null && only !== undefined ? only : locationId
 }
 
-function* entriesOf(rows: readonly MeterCostRow[], { isByRecord, sessionReferenceId }: SessionCostInput) {
+function* entriesOf(rows: readonly CostedRow[], { isByRecord, sessionReferenceId }: SessionCostInput) {
   const groups = isByRecord ? rows.map(row => [row]) : rows.length === 0 ? [] : [rows]
   const entries: EnergyCostEntry[] = []
   for (const group of groups) {

@@ -109,6 +109,59 @@ const columnTypes = {
 /** The columns to select, in the order of `decodeMeterCostRows`. */
 export const meterCostColumns: readonly string[] = Object.keys(columnTypes)
 
+/** Types of the columns that `costedColumns` names. */
+const costedTypes = {
+  device_id: columnTypes.device_id,
+  energy_flow_direction: columnTypes.energy_flow_direction,
+  tariff_direction: columnTypes.tariff_direction,
+  start_time: columnTypes.start_time,
+  end_time: columnTypes.end_time,
+  record_reference_id: columnTypes.record_reference_id,
+  energy: columnTypes.energy,
+  record_confidence: columnTypes.record_confidence,
+  cost: columnTypes.cost,
+  confidence: columnTypes.confidence,
+  price: columnTypes.price,
+  tier: columnTypes.tier,
+  'pieces.start_time': columnTypes['pieces.start_time'],
+  'pieces.energy': columnTypes['pieces.energy'],
+  'pieces.price': columnTypes['pieces.price'],
+  'pieces.tier': columnTypes['pieces.tier'],
+  'pieces.cost': columnTypes['pieces.cost'],
+  'pieces.confidence': columnTypes['pieces.confidence'],
+  version: columnTypes.version,
+}
+
+/** The columns that costs are added up from, in the order of `decodeCostedRows`. Each column takes planning time. */
+export const costedColumns: readonly string[] = Object.keys(costedTypes)
+
+/** The members of a row that costs are added up from. */
+export type CostedRow = Pick<
+  MeterCostRow,
+  | ('deviceId' | 'energyFlowDirection' | 'tariffDirection' | 'start' | 'end' | 'recordReferenceId')
+  | ('energy' | 'recordConfidence' | 'cost' | 'confidence' | 'pieces' | 'version')
+>
+
+/** Decode rows selected as `costedColumns`. */
+export const decodeCostedRows = (bytes: Buffer): CostedRow[] =>
+  decodeBlocks(bytes, (from, count) => {
+    const columns = readColumns(from, costedTypes, count)
+    return columns.device_id.map((deviceId, i) => ({
+      deviceId,
+      energyFlowDirection: valueAt(columns.energy_flow_direction, i),
+      tariffDirection: valueAt(columns.tariff_direction, i),
+      start: valueAt(columns.start_time, i),
+      end: valueAt(columns.end_time, i),
+      recordReferenceId: valueAt(columns.record_reference_id, i),
+      energy: valueAt(columns.energy, i),
+      recordConfidence: valueAt(columns.record_confidence, i),
+      cost: valueAt(columns.cost, i),
+      confidence: valueAt(columns.confidence, i),
+      pieces: piecesOf(columns, i),
+      version: valueAt(columns.version, i),
+    }))
+  })
+
 /** Decode rows selected as `meterCostColumns`. */
 export const decodeMeterCostRows = (bytes: Buffer): MeterCostRow[] => decodeBlocks(bytes, readRows)
 
@@ -120,7 +173,10 @@ export const decodeListedRows = (bytes: Buffer): (MeterCostRow & { readonly piec
     return rows.map((row, index) => ({ ...row, pieceCount: Number(counts[index] ?? 0n) }))
   })
 
-type Columns = ColumnValues<typeof columnTypes>
+type PieceColumns = Omit<
+  ColumnValues<typeof costedTypes>,
+  'device_id' | 'energy_flow_direction' | 'tariff_direction' | 'end_time' | 'record_reference_id' | 'version'
+>
 
 const readRows = (from: BlockReader, count: number): readonly MeterCostRow[] => {
   const columns = readColumns(from, columnTypes, count)
@@ -156,7 +212,7 @@ const readRows = (from: BlockReader, count: number): readonly MeterCostRow[] => 
   }))
 }
 
-const piecesOf = (columns: Columns, i: number): readonly CostPiece[] => {
+const piecesOf = (columns: PieceColumns, i: number): readonly CostPiece[] => {
   const starts = valueAt(columns['pieces.start_time'], i)
   if (starts.length > 0) {
     return starts.map((start, piece) => ({

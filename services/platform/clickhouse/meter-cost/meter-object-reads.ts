@@ -8,7 +8,7 @@ const deviceOf = (digits: unknown): string | null => (digits === '0'.repeat(24) 
  * A device at a location, or (`deviceId` null) the location itself, with an interval that contains its rows and may be
  * wider.
  */
-export type MeteredObject = {
+type MeteredObject = {
   readonly deviceId: string | null
   readonly locationId: string
   readonly firstStart: number
@@ -23,6 +23,20 @@ export const locationsOfDevices = (
   deviceIds: readonly string[],
 ): Promise<readonly MeteredObject[]> =>
   deviceIds.length === 0 ? Promise.resolve([]) : meteredObjects(db, tenant, isAmong('device_id', deviceIds))
+
+/** Return the ids of the locations at which a device has or had rows. Faster than `locationsOfDevices`. */
+export const locationIdsOfDevice = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  deviceId: string,
+): Promise<readonly string[]> => {
+  const answer = await db.rows(
+    `SELECT DISTINCT lower(hex(location_id)) FROM meter_device_locations
+    WHERE ${tenantIs(tenant)} AND device_id = ${idLiteral(deviceId)} ${lookUpSettings}`,
+    tenant,
+  )
+  return answer.map(([digits]) => `loc_${digits}`)
+}
 
 /** Return the locations among `locationIds` that have records of their own. */
 export const locationsThemselves = (

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ClickHouse } from '../../../../services/platform/clickhouse/clickhouse.ts'
-import { decodeMeterCostRows } from '../../../../services/platform/clickhouse/meter-cost/meter-cost-rows.ts'
+import { decodeCostedRows } from '../../../../services/platform/clickhouse/meter-cost/meter-cost-rows.ts'
 import { costSumsOf } from '../../../../services/platform/clickhouse/meter-cost/meter-cost-sums.ts'
 import { runInTimeSlices } from '../../../../services/platform/concurrency/time-slices.ts'
 import { readCosts } from '../../../../services/query-service/costs/read-costs.ts'
@@ -44,7 +44,7 @@ const interrupted = (times: number, write: (time: number) => Promise<void>): Cli
 const costsIn = async (engine: ClickHouse) => {
   const { sums, blocks } = await readCosts(engine, tenant, [{ locationIds: [location] }], edges)
   const whole = await runInTimeSlices(costSumsOf(sums.join('\n'), edges))
-  const crossing = blocks.flatMap(block => decodeMeterCostRows(Buffer.from(block)))
+  const crossing = blocks.flatMap(block => decodeCostedRows(Buffer.from(block)))
   return {
     whole: whole.map(({ cost }) => cost),
     crossing: [...new Set(crossing.map(({ cost }) => cost))],

@@ -8,7 +8,17 @@ import {
 import type { MeterCostRow } from '../../../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { locationsOfDevices } from '../../../../../services/platform/clickhouse/meter-cost/meter-object-reads.ts'
 import { hexId } from '../../../../suites/cost-rows.ts'
-import { all, db, decoded, insert, location, own, tenant, useMeterTables } from '../../../../suites/meter-tables.ts'
+import {
+  all,
+  costedTexts,
+  db,
+  decoded,
+  insert,
+  location,
+  own,
+  tenant,
+  useMeterTables,
+} from '../../../../suites/meter-tables.ts'
 
 useMeterTables()
 
@@ -39,7 +49,7 @@ describe('a statement with the devices of a whole submission', () => {
     const { start, end } = rows[0] as MeterCostRow
     expect(recordIds(await all(rowsOfObjects(db, flow, deviceIds, { from: start, to: end })))).toEqual(recordIds(rows))
     const objects = await locationsOfSession(db, tenant, session)
-    expect(recordIds(await decoded(blocksOfSession(db, tenant, session, objects)))).toEqual(recordIds(rows))
+    expect(costedTexts(await decoded(blocksOfSession(db, tenant, session, objects)))).toEqual(costedTexts(rows))
   })
 })
 

@@ -19,6 +19,7 @@ import {
   always,
   anything,
   base,
+  costedTexts,
   dayMs,
   db,
   decoded,
@@ -207,7 +208,7 @@ describe('sums of buckets', () => {
         const { sums, isCrossed } = await sumsOfBuckets(mine, { locationIds: [location] }, edges)
         const across = await decoded(blocksAcrossBuckets(db, mine, { locationIds: [location] }, edges))
         expect(isCrossed).toBe(across.length > 0)
-        expect(recordIds(across)).toEqual(recordIds(inside.filter(row => bucketOf(row) === -1)))
+        expect(costedTexts(across)).toEqual(costedTexts(inside.filter(row => bucketOf(row) === -1)))
         const buckets = [...new Set(inside.map(bucketOf))].filter(bucket => bucket !== -1).sort((a, b) => a - b)
         expect(sums).toEqual(
           buckets.map(bucket =>

@@ -12,6 +12,7 @@ import type { MeterCostRow } from '../../../../../services/platform/clickhouse/m
 import {
   intervalOfLocation,
   lastSeenOfDevices,
+  locationIdsOfDevice,
   locationsOfDevices,
   objectsOfLocations,
   receiptOfBatch,
@@ -26,6 +27,7 @@ import {
   all,
   anything,
   base,
+  costedTexts,
   dayMs,
   db,
   decoded,
@@ -36,7 +38,6 @@ import {
   nextTenant,
   other,
   own,
-  recordIds,
   recordStatements,
   tenant,
   useMeterTables,
@@ -47,7 +48,7 @@ useMeterTables()
 describe('sessions, references and objects', () => {
   it('find the rows of a session at all locations and devices', async () => {
     const session = "it's \\ a 'session' ✓"
-    await insert([
+    const ofSession = [
       own({ recordId: hexId('', 1), sessionReferenceId: session }),
       own({
         recordId: hexId('', 2),
@@ -56,6 +57,9 @@ describe('sessions, references and objects', () => {
         deviceId: hexId('dev_', 1),
         start: base + 90 * dayMs,
       }),
+    ]
+    await insert([
+      ...ofSession,
       own({ recordId: hexId('', 3), sessionReferenceId: 'another' }),
       own({ recordId: hexId('', 4) }),
     ])
@@ -64,11 +68,23 @@ describe('sessions, references and objects', () => {
       [location, null],
       [other, hexId('dev_', 1)],
     ])
-    expect(recordIds(await decoded(blocksOfSession(db, tenant, session, sessionObjects)))).toEqual([
-      hexId('', 1),
-      hexId('', 2),
-    ])
+    expect(costedTexts(await decoded(blocksOfSession(db, tenant, session, sessionObjects)))).toEqual(
+      costedTexts(ofSession),
+    )
     expect(await locationsOfSession(db, tenant, 'unknown')).toEqual([])
+  })
+
+  it('have one interval for each object of a session, however often its rows arrive', async () => {
+    const session = 'arrives-in-parts'
+    for (const day of [3, 1, 2])
+      await insert([
+        own({ recordId: hexId('', day), sessionReferenceId: session, start: base + day * dayMs }),
+        own({ recordId: hexId('', 9), sessionReferenceId: session, start: base, version: BigInt(day) }),
+      ])
+    const [object, ...others] = await locationsOfSession(db, tenant, session)
+    expect(others).toEqual([])
+    expect(object).toMatchObject({ locationId: location, deviceId: null, from: base })
+    expect(object?.to).toBeGreaterThan(base + 3 * dayMs)
   })
 
   it('find rows by references, newest first, in pages in both directions', async () => {
@@ -104,6 +120,7 @@ describe('sessions, references and objects', () => {
     await insert([own({ recordId: hexId('', 4), start: base + 2 * dayMs, receivedAt: base + 1 })])
     expect(await lastSeenOfDevices(db, tenant, [device, hexId('dev_', 8)])).toEqual(new Map([[device, base + 5]]))
     expect((await locationsOfDevices(db, tenant, [device])).map(index => index.locationId)).toEqual([location, other])
+    expect([...(await locationIdsOfDevice(db, tenant, device))].sort()).toEqual([location, other])
     expect((await objectsOfLocations(db, tenant, [location])).map(index => index.deviceId)).toEqual([null, device])
     expect(await intervalOfLocation(db, tenant, location)).toEqual({ from: base, to: base + 2 * dayMs + hourMs })
     expect(await intervalOfLocation(db, tenant, hexId('loc_', 9))).toBeNull()
