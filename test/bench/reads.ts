@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { noTexts } from '../../services/domain/record/record.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
-import { meterCostBlock } from '../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
-import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { tokenOf } from '../support/registry/accounts.ts'
 import { type Client, login } from '../support/system/client.ts'
 import type { OpenBench } from './bench-system.ts'
 import { addCharges } from './bills/bill-rows.ts'
+import { devices, fillMonths, firstMonth, slotMs, slotsPerMonth, untilMerged } from './fleet/fill-months.ts'
 import { bodiesOf, createFleet, type Fleet } from './fleet/fleet.ts'
 import { forkLoad } from './fork-load.ts'
 import { quantile } from './statistics.ts'
@@ -19,78 +17,6 @@ export type ReadTimes = { readonly p50: number; readonly p99: number }
 
 /** Times of reads of costs. Promise P7. */
 export type ReadFigures = Readonly<Record<(typeof readKinds)[number], ReadTimes>>
-
-const devices = 400
-const slotMs = 900_000
-const firstMonth = Date.UTC(2025, 0, 1)
-const hex = (value: number): string => value.toString(16).padStart(24, '0')
-
-/** Return the digits of an id without order, different for each number below 2^32. */
-const recordIdOf = (index: number): string =>
-  [0x9e37_79b1, 0x85eb_ca6b, 0xc2b2_ae35]
-    .map(factor => (Math.imul(index, factor) >>> 0).toString(16).padStart(8, '0'))
-    .join('')
-
-/** Return the row of a device and a quarter hour. The 400 devices have some 1.2 million rows in 30 days. */
-const rowOf = (account: string, fleet: Fleet, device: number, slot: number): MeterCostRow => {
-  const start = firstMonth + slot * slotMs
-  const energy = BigInt(250_000_000 + ((device * 7919 + slot * 31) % 100_000) * 1000)
-  const cost = (energy * 321n) / 1000n
-  return {
-    ...{
-      accountId: account,
-      liveMode: false,
-      energyFlowDirection: 'INBOUND',
-      tariffDirection: 'IMPORT',
-      status: 'PRICED',
-      currency: 'EUR',
-    },
-    locationId: fleet.locations[device % fleet.locations.length] ?? '',
-    deviceId: fleet.devices[device] ?? '',
-    ...{ start, end: start + slotMs, energy, cost },
-    recordId: recordIdOf(slot * devices + device),
-    ...noTexts,
-    sessionReferenceId: `session-${device}-${Math.floor(slot / 16)}`,
-    energySubmitted: null,
-    recordConfidence: 1_000_000,
-    confidence: 1_000_000,
-    pieces: [{ start, energy, price: 321_000_000n, tier: 0n, cost, confidence: 1_000_000 }],
-    ...{
-      tariffIds: [`trf_${hex(device % 64)}`],
-      marketSourceIds: [],
-      pricingRevision: 1,
-      priceRevision: 0n,
-      batchId: null,
-      receivedAt: start,
-      isDeleted: false,
-    },
-    version: BigInt(slot * devices + device),
-    sourceVersion: BigInt(slot * devices + device),
-  }
-}
-
-const slotsPerMonth = 3_000
-const slotsPerInsert = 100
-/** Rows that `fillMonths` inserts for each month. */
-export const rowsPerMonth = slotsPerMonth * devices
-
-/** Insert the rows of some months for a fleet of 400 devices, as the cost worker writes them. */
-export const fillMonths = async (db: ClickHouse, account: string, fleet: Fleet, months: number): Promise<void> => {
-  for (let slot = 0; slot < months * slotsPerMonth; slot += slotsPerInsert) {
-    const rows: MeterCostRow[] = []
-    for (let i = slot; i < slot + slotsPerInsert; i += 1)
-      for (let device = 0; device < devices; device += 1) rows.push(rowOf(account, fleet, device, i))
-    await db.insert(meterCostBlock(rows))
-  }
-}
-
-/** Wait until the engine has merged the new parts: merges would take CPU time from the measurement. */
-export const untilMerged = async (db: ClickHouse): Promise<void> => {
-  for (let isMerging = true; isMerging; ) {
-    await sleep(500)
-    isMerging = (await db.rows('SELECT 1 FROM system.merges')).length > 0
-  }
-}
 
 const loadSeconds = 53
 /** Time for each of the five kinds of reads under load. All end before the load ends. */

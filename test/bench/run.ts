@@ -29,6 +29,7 @@ P1 alternates with a plain pipeline of the same task (test/bench/limit), in thre
 --seconds N    length of each load in s (default 60, with --shapes 20).
 --locations N  locations of the fleet (default 2,000, with --shapes 1,000). Each location has two devices.
 --statements N locations of the batch of P14 (default 1,000). The promise has 10,000 locations.
+--months N     months of rows for P7, 1.2 million each: at most 10, or a multiple of 10 (default 10).
 --kills N      kills of each part in --shapes (default 4).
 `
 
@@ -40,6 +41,7 @@ const argument = (name: string): string | undefined => {
 const isDistributed = process.argv.includes('--distributed')
 const locations = Number(argument('--locations') ?? 2_000)
 const statements = Number(argument('--statements') ?? 1_000)
+const months = Number(argument('--months') ?? 10)
 const kills = Number(argument('--kills') ?? 4)
 const isShapes = process.argv.includes('--shapes')
 const seconds = Number(argument('--seconds') ?? (isShapes ? 20 : 60))
@@ -84,7 +86,7 @@ else if (isShapes) {
   requireBroker()
   await using shared = await openSharedStores(Number(argument('--brokers') ?? 1))
   const parts = { open: openDistributedOn(shared), openLimit: openDistributedLimitOn(shared) }
-  await run(systemFigures({ name: 'distributed', ...parts, seconds, locations, statements }), 'distributed')
+  await run(systemFigures({ name: 'distributed', ...parts, seconds, locations, statements, months }), 'distributed')
 } else {
   const whole = systemFigures({
     name: 'embedded',
@@ -93,6 +95,7 @@ else if (isShapes) {
     seconds,
     locations,
     statements,
+    months,
   })
   await run({ ...componentFigures, ...whole }, 'embedded')
 }

@@ -6,7 +6,7 @@ import { applySchemas, schemaFiles } from '../../../services/platform/clickhouse
 import { endProcess, nextMessage } from '../../support/system/child-process.ts'
 import { dataFolder } from '../../support/system/running-system.ts'
 import { removeAfterRun } from '../data-folders.ts'
-import { fillMonths, rowsPerMonth, untilMerged } from '../reads.ts'
+import { fillMonths, rowsPerMonth, untilMerged } from '../fleet/fill-months.ts'
 import type { ExportArguments, ExportFigures } from './export-process.ts'
 
 const idsOf = (prefix: string, count: number): readonly string[] =>
