@@ -7,18 +7,28 @@ import { forkLoad } from './fork-load.ts'
 import { singleLimit } from './limit/limit.ts'
 import type { LoadResult } from './load.ts'
 import { readSamples, sumOf } from './samples.ts'
-import { medianOf } from './statistics.ts'
+import { medianOf, spreadOf } from './statistics.ts'
 
 /** Requests per second and times to the answer of submissions of one record: of the product and of its limit. */
 export type SingleFigures = { readonly product: SingleRate; readonly limit: SingleRate | null }
 
-type SingleRate = { readonly requestsPerSecond: number; readonly p50Ms: number; readonly p99Ms: number }
+/** Medians of all rounds. `spread` of the rates over rounds, in %. */
+type SingleRate = {
+  readonly requestsPerSecond: number
+  readonly spread: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
 
 const rounds = 3
 const locations = 200
 
+const ratesOf = (loads: readonly LoadResult[]): readonly number[] =>
+  loads.map(({ requests, seconds }) => requests / seconds)
+
 const rateOf = (loads: readonly LoadResult[]): SingleRate => ({
-  requestsPerSecond: medianOf(loads.map(({ requests, seconds }) => requests / seconds)),
+  requestsPerSecond: medianOf(ratesOf(loads)),
+  spread: spreadOf(ratesOf(loads)),
   p50Ms: medianOf(loads.map(({ latencyMs }) => latencyMs.p50)),
   p99Ms: medianOf(loads.map(({ latencyMs }) => latencyMs.p99)),
 })
