@@ -66,8 +66,8 @@ export const openChdb = (options: ChdbOptions): ClickHouse => {
 /**
  * Return the server settings: one merge at a time, small caches, parts on disk before an insert is answered, reserved
  * disk space. Each merge makes parts eight times larger: rows of small inserts are then rewritten about five times
- * instead of eight, with as many parts to read. A month that nothing arrives for is merged into one part: each part takes
- * 0.1 MB of memory for each column that is read, and all months of a read are open at once.
+ * instead of eight, with as many parts to read. A quiet month is merged into one part. A read opens all parts of its
+ * months at once, and each part takes 0.1 MB of memory for each column.
  */
 const engineConfig = (memoryBytes: number): string => `<clickhouse>
   <max_server_memory_usage>${memoryBytes}</max_server_memory_usage>

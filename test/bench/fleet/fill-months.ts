@@ -93,6 +93,8 @@ const copyMonth = async (db: ClickHouse, month: number, copy: number): Promise<v
  * the engine and merged into one part for each month, as months are after two days without new rows.
  */
 export const fillMonths = async (db: ClickHouse, account: string, fleet: Fleet, months: number): Promise<void> => {
+  if (months > writtenMonths && months % writtenMonths !== 0)
+    throw new RangeError(`The number of months must be at most 10, or a multiple of 10, not ${months}.`)
   await writeMonths(db, account, fleet, Math.min(months, writtenMonths))
   if (months <= writtenMonths) return
   for (let copy = 1; copy < months / writtenMonths; copy += 1)
