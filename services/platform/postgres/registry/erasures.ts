@@ -26,18 +26,22 @@ const columns = sql`
 
 const dispatchIntervalMs = 86_400_000
 
-/** Mark objects as erased; the relay informs every partition at once. A repeated mark is merged with the one before. */
+/**
+ * Mark objects as erased; the relay informs every partition at once. A repeated mark is merged with the one before. The
+ * ids of a mark are in order.
+ */
 export const markErasure = async ({ query }: OperatorTransaction, erasure: Erasure): Promise<void> => {
   const { accountId, liveMode, objectId, locationIds, deviceIds, otherIds, receiptsBefore, requestedAt, until } =
     erasure
   const before = receiptsBefore === null ? null : toTimestamp(receiptsBefore)
+  const inOrder = (ids: readonly string[]) => sql`array(select unnest(${ids}::text[]) order by 1)`
   const both = (name: string) =>
     sql`array(select unnest(known.${raw(name)}) union select unnest(excluded.${raw(name)}) order by 1)`
   await query(sql`
     insert into erasures as known (account_id, live_mode, object_id, location_ids, device_ids, other_ids,
       receipts_before, asked_at, until, due_at)
-    values (${accountId}, ${liveMode}, ${objectId}, ${locationIds}::text[], ${deviceIds}::text[], ${otherIds}::text[],
-      ${before}, ${toTimestamp(requestedAt)}, ${toTimestamp(until)}, ${toTimestamp(requestedAt)})
+    values (${accountId}, ${liveMode}, ${objectId}, ${inOrder(locationIds)}, ${inOrder(deviceIds)},
+      ${inOrder(otherIds)}, ${before}, ${toTimestamp(requestedAt)}, ${toTimestamp(until)}, ${toTimestamp(requestedAt)})
     on conflict (account_id, live_mode, object_id) do update set
       location_ids = ${both('location_ids')}, device_ids = ${both('device_ids')}, other_ids = ${both('other_ids')},
       receipts_before = excluded.receipts_before, asked_at = excluded.asked_at, until = excluded.until,
