@@ -65,7 +65,7 @@ describe.skipIf(!hasBrowser)('the languages of the Connect page', { timeout: 120
     await tab.goto(address(`?fp_cot=${token}&lang=en`))
   }
 
-  it('fit on a phone on each page', async () => {
+  it('fit on a phone on each page', { timeout: 600_000 }, async () => {
     const { tab, token, faults } = await open({}, 'en')
     await showAll(tab, token, 'address.title')
     await fillAddress(tab)
