@@ -162,6 +162,29 @@ describe('the power of a statement', () => {
   })
 })
 
+describe('the powers of many charges', () => {
+  it('are explained for four lines, and the other lines are named', async () => {
+    const plant = await makeHome(client, { import: 0.2 }, { timezone: 'UTC' })
+    const demand = (number: number) =>
+      makeOne(client, '/charges', {
+        ...{ location_id: plant, kind: 'DEMAND', name: `Power ${number}`, component: 'grid', price: number },
+        ...{ interval_minutes: 60, per: 'MONTH', start_date: '2026-03-01' },
+      })
+    const pageText = async () => textOf((await visitor.get(`/console/statements?location_id=${plant}&${march}`)).text)
+    const explained = (text: string) => [...text.matchAll(/Power of “(Power \d)”/g)].map(([, name]) => name)
+    const firstFour = ['Power 1', 'Power 2', 'Power 3', 'Power 4']
+    for (const number of [1, 2, 3, 4]) await demand(number)
+    await client.submit([bought(plant, 30, '2026-03-03T10:00:00Z', '2026-03-03T11:00:00Z')])
+    const four = await pageText()
+    expect(explained(four)).toEqual(firstFour)
+    expect(four).not.toContain('The API also explains')
+    for (const number of [5, 6]) await demand(number)
+    const six = await pageText()
+    expect(explained(six)).toEqual(firstFour)
+    expect(six).toContain('The page explains 4 lines of power. The API also explains “Power 5”, “Power 6”.')
+  })
+})
+
 /** Find an element by its class, without its tags and with single spaces. */
 const effectsOf = async (path: string): Promise<string> => {
   const [, inner = ''] = /<div class="lead effects">([\s\S]*?)<\/div>/.exec((await visitor.get(path)).text) ?? []

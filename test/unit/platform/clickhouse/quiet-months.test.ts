@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
@@ -86,4 +86,12 @@ it('merges the parts of a month after two days without new rows, and sums stay t
     expect(await sumsIn(db)).toEqual(before)
     await db.close()
   }
+})
+
+it('has the merge settings of the server of the deployment', () => {
+  const settings = (xml: string): readonly string[] =>
+    [...(xml.split('<merge_tree>')[1] ?? '').matchAll(/<(\w+)>(\d+)<\/\1>/g)].map(([setting]) => setting)
+  const deployed = settings(readFileSync(new URL('../../../../deploy/clickhouse/durable.xml', import.meta.url), 'utf8'))
+  expect(deployed.length).toBeGreaterThan(3)
+  expect(settings(readFileSync(join(folder, 'engine.xml'), 'utf8'))).toEqual(expect.arrayContaining([...deployed]))
 })
