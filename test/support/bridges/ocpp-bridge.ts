@@ -4,6 +4,7 @@ import { put, type Service } from './service.ts'
 
 /** `MeterValues` of OCPP 1.6, as far as the bridge reads it. */
 type MeterValues = {
+  readonly connectorId: number
   readonly transactionId?: number
   readonly meterValue: readonly {
     readonly timestamp: string
@@ -13,20 +14,36 @@ type MeterValues = {
 
 const register = 'Energy.Active.Import.Register'
 
-/** Return the readings of the energy register as submissions, one for each unit. Other measurands are left out. */
-const submissionsOf = (chargePoint: string, { transactionId, meterValue }: MeterValues) => {
+/**
+ * Return the readings of the energy register of a connector as submissions, one for each unit. Other measurands are left
+ * out.
+ */
+const submissionsOf = (chargePoint: string, { connectorId, transactionId, meterValue }: MeterValues) => {
   const readings = meterValue.flatMap(({ timestamp, sampledValue }) =>
     sampledValue
       .filter(({ measurand = register }) => measurand === register)
       .map(({ value, unit = 'Wh' }) => ({ unit, time: Math.floor(Date.parse(timestamp) / 1000), value })),
   )
   return [...Map.groupBy(readings, ({ unit }) => unit)].map(([unit, list]) => ({
-    device_id: `reference:${chargePoint}`,
+    device_id: `reference:${chargePoint}-${connectorId}`,
     units: unit.toUpperCase(),
     // A text of up to 15 digits is the same text again after Number and JSON.
     data: list.map(({ time, value }) => ({ time, value: Number(value) })),
     ...(transactionId === undefined ? {} : { session_reference_id: String(transactionId) }),
   }))
+}
+
+/** Parts of a message of OCPP: its type, id, action and payload. */
+type Frame = readonly [type: number, id: string, action: string, payload: MeterValues]
+
+/** Read a message; null if it is no JSON array. */
+const frameOf = (text: string): Frame | null => {
+  try {
+    const frame: unknown = JSON.parse(text)
+    return Array.isArray(frame) ? (frame as unknown as Frame) : null
+  } catch {
+    return null
+  }
 }
 
 /**
@@ -39,7 +56,9 @@ export const openOcppBridge = async (service: Service, locationOf: (chargePoint:
   server.on('connection', (socket, request) => {
     const chargePoint = decodeURIComponent((request.url ?? '').split('/').at(-1) ?? '')
     socket.on('message', async data => {
-      const [type, id, action, payload] = JSON.parse(data.toString())
+      const frame = frameOf(data.toString())
+      if (frame === null) return socket.close(1007, 'This is not an OCPP message.')
+      const [type, id, action, payload] = frame
       if (type !== 2) return
       try {
         if (action === 'MeterValues')

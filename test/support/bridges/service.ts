@@ -1,9 +1,16 @@
 /** Address and API key (scope `metering`) of a Wattledger service. */
 export type Service = { readonly url: string; readonly key: string }
 
+/** The service can never accept a body, however often it is sent. */
+export class BodyRefused extends Error {}
+
+/** Statuses of a body that is wrong. A wrong key or a service that is too busy has another status. */
+const wrongBody = [400, 413, 422]
+
 /**
  * Send a body, and return after the service has stored it durably.
- * Throws if the service refuses a part of it. If the outcome is unknown, send the same body again: each record counts once.
+ * Throws `BodyRefused` if the service refuses a part of it. After any other error send the same body again: each record
+ * counts once.
  */
 export const put = async ({ url, key }: Service, path: string, body: unknown): Promise<void> => {
   const response = await fetch(`${url}${path}`, {
@@ -12,6 +19,7 @@ export const put = async ({ url, key }: Service, path: string, body: unknown): P
     body: JSON.stringify(body),
   })
   const answer = (await response.json()) as { readonly message?: string; readonly failed_records?: readonly unknown[] }
+  if (wrongBody.includes(response.status)) throw new BodyRefused(answer.message)
   if (!response.ok) throw new Error(`${response.status}: ${answer.message}`)
-  if (answer.failed_records?.length !== 0) throw new Error(`refused: ${JSON.stringify(answer.failed_records)}`)
+  if (answer.failed_records?.length !== 0) throw new BodyRefused(JSON.stringify(answer.failed_records))
 }
