@@ -28,7 +28,7 @@ const running = (): Audit => {
 }
 
 describe('the audit', () => {
-  it('finds no difference in a system that was killed during its work', { timeout: 60_000 }, async () => {
+  it('finds no difference in a system that was killed during its work', { timeout: 180_000 }, async () => {
     const { progress, verify } = running()
     const verdict = await verify()
     expect(verdict.differences).toEqual([])
@@ -44,7 +44,7 @@ describe('the audit', () => {
 
   // Without recosts a wrong cost is verified at once, because nothing could still change it.
   it('names the one row with a cost changed in its last digit, and the month that no longer adds up', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     await using other = await openAudit(
       optionsOf(['--records', '300', '--kills', '0', '--locations', '4', ...left]),
@@ -61,7 +61,7 @@ describe('the audit', () => {
     expect(isClean(verdict)).toBe(false)
   })
 
-  it('exits with code 1 if a row is not the expected row', { timeout: 60_000 }, () => {
+  it('exits with code 1 if a row is not the expected row', { timeout: 180_000 }, () => {
     const of = ['test/audit/audit.ts', '--records', '200', '--kills', '0', '--locations', '2', '--alter', ...left]
     const { status, stdout, stderr } = spawnSync(process.execPath, of, { encoding: 'utf8' })
     expect(stderr).toBe('')
