@@ -78,6 +78,20 @@ describe('the client', () => {
     expect(service.received).toHaveLength(1)
   })
 
+  it.each(['', '<html>Bad gateway</html>', 'null', '[1]'])('repeats after an answer of a proxy: "%s"', async body => {
+    const busy = { status: 503, headers: { 'Retry-After': '0' }, body }
+    await using service = await openScriptedService([
+      { status: 502, body },
+      busy,
+      { status: 200, body: { id: 'acc_1' } },
+    ])
+    const client = built.createClient({ ...options, baseUrl: service.url })
+    expect(await client['accountRetrieve']?.({})).toEqual({ id: 'acc_1' })
+    await using broken = await openScriptedService([{ status: 500, body }])
+    const failed = built.createClient({ ...options, baseUrl: broken.url })['accountRetrieve']?.({})
+    await expect(failed).rejects.toMatchObject({ name: 'ApiError', status: 500 })
+  })
+
   it.each(['customerUpdate', 'customerDelete'])('sends no %s again after a lost answer', async name => {
     await using service = await openScriptedService(['reset', { status: 200, body: {} }])
     const client = built.createClient({ ...options, baseUrl: service.url })

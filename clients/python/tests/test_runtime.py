@@ -42,7 +42,7 @@ def scripted_service(answers: list[Any]) -> Iterator[tuple[str, list[Any]]]:
                 self.connection.close()
                 return
             status, headers, body = answer
-            content = json.dumps(body).encode()
+            content = (body if isinstance(body, str) else json.dumps(body)).encode()
             self.send_response(status)
             for name, value in {"Content-Type": "application/json", **headers}.items():
                 self.send_header(name, value)
@@ -102,6 +102,16 @@ class Retries(unittest.TestCase):
         with scripted_service([(503, {"Retry-After": "120"}, {})]) as (url, _), self.assertRaises(ApiError) as caught:
             Wattledger(url, "sk_test_0").account_retrieve()
         self.assertEqual(caught.exception.retry_after, 120)
+
+    def test_repeats_after_an_answer_of_a_proxy_that_is_no_error_object(self) -> None:
+        for text in ("", "<html>Bad gateway</html>", "null", "[1]"):
+            answers = [(502, {}, text), (503, {"Retry-After": "0"}, text), (200, {}, {"id": "acc_1"})]
+            with scripted_service(answers) as (url, received):
+                self.assertEqual(Wattledger(url, "sk_test_0").account_retrieve(), {"id": "acc_1"})
+            self.assertEqual(len(received), 3)
+            with scripted_service([(500, {}, text)]) as (url, _), self.assertRaises(ApiError) as caught:
+                Wattledger(url, "sk_test_0").account_retrieve()
+            self.assertEqual(caught.exception.status, 500)
 
     def test_does_not_repeat_a_change_after_a_lost_answer(self) -> None:
         for name, words in (("customer_update", ("cus_1", {})), ("customer_delete", ("cus_1",))):

@@ -51,9 +51,17 @@ def _query_text(value: Any) -> str:
     return decimal_text(value) if hasattr(value, "as_tuple") else str(value)
 
 
+def _error_body(answer: httpx.Response) -> dict[str, Any]:
+    """Read the error object of an answer. A proxy before the service can answer with other text."""
+    try:
+        body = parse_exact(answer.content, frozenset())
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
 def _failure_of(answer: httpx.Response) -> ApiError:
-    is_json = answer.headers.get("content-type", "").startswith("application/json")
-    body = parse_exact(answer.content, frozenset()) if is_json else {}
+    body = _error_body(answer)
     retry_after = retry_after_seconds(answer.headers.get("retry-after"), time.time())
     return ApiError(answer.status_code, body, answer.headers.get("x-request-id"), retry_after)
 

@@ -23,15 +23,24 @@ export type TransportOptions = RetryOptions & {
 
 type Attempt<Answer> = { readonly answer: Answer } | { readonly failed: FailedAttempt; readonly error: Error }
 
+/** Read the error object of an answer. A proxy before the service can answer with other text: null. */
+const errorBodyOf = (text: string): object | null => {
+  try {
+    const body = parseExact(text, new Set())
+    return typeof body === 'object' && body !== null && 'code' in body ? body : null
+  } catch {
+    return null
+  }
+}
+
 const failureOf = async (response: Response): Promise<Attempt<never>> => {
   const text = await response.text()
   const retryAfter = response.headers.get('retry-after')
-  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
-  const body = isJson ? (parseExact(text, new Set()) as object) : {}
+  const body = errorBodyOf(text)
   const waitMs = retryAfterMs(retryAfter, Date.now())
   const requestId = response.headers.get('x-request-id')
-  const error = new ApiError(response.status, body, requestId, waitMs === null ? null : waitMs / 1000)
-  return { failed: { status: response.status, code: isJson ? error.code : null, retryAfter }, error }
+  const error = new ApiError(response.status, body ?? {}, requestId, waitMs === null ? null : waitMs / 1000)
+  return { failed: { status: response.status, code: body === null ? null : error.code, retryAfter }, error }
 }
 
 const send = async <Answer>(

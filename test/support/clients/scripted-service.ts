@@ -1,8 +1,8 @@
 import { openReceiver, type ReceivedRequest, type Receiver } from '../webhooks/receiver.ts'
 
-/** Answer of the service in JSON, or a broken connection. */
+/** Answer of the service in JSON, another text, or a broken connection. */
 type ScriptedAnswer =
-  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body: object }
+  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body: object | string }
   | 'reset'
 
 /** Open a server with given answers: one for each request in order, or a function of the request. */
@@ -14,6 +14,10 @@ export const openScriptedService = (
     const answer = typeof answers === 'function' ? answers(request) : (answers[count++] ?? 'reset')
     if (answer === 'reset') return 'reset'
     const headers = { 'Content-Type': 'application/json', ...answer.headers }
-    return { status: answer.status, headers, body: JSON.stringify(answer.body) }
+    return {
+      status: answer.status,
+      headers,
+      body: typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body),
+    }
   })
 }
