@@ -1,6 +1,7 @@
 import { constants } from 'node:os'
 import { environment, readConfig, readRoles, roles } from './platform/config/config.ts'
 import { ConfigError, isFailure } from './platform/failure.ts'
+import { fileErrorText } from './platform/file-error.ts'
 import { createLogger } from './platform/telemetry/logger.ts'
 import { version } from './platform/version.ts'
 import { welcome } from './sandbox.ts'
@@ -29,32 +30,17 @@ const help = (): string =>
     '',
   ].join('\n')
 
-const fileErrors: Readonly<Record<string, string>> = {
-  EACCES: 'this user has no permission',
-  EPERM: 'this user has no permission',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is used up',
-  ENOTDIR: 'a folder of the path is a file',
-  EEXIST: 'a file with this name exists',
-  EISDIR: 'a folder with this name exists',
-}
-
-const textOf = (error: object, name: string): string => (name in error ? String(Reflect.get(error, name)) : '')
-
 /** Return the reason of a failed start for the operator. Null for an unexpected error. */
 const reasonOf = (error: unknown): string | null => {
   if (error instanceof ConfigError) return error.message
   if (isFailure(error)) return error.message
   if (!(error instanceof Error)) return null
-  const [code, path] = [textOf(error, 'code'), textOf(error, 'path')]
-  if (code === 'EADDRINUSE') {
-    return `Port ${textOf(error, 'port')} is in use. Set another one in WATTLEDGER_PORT or WATTLEDGER_METRICS_PORT.`
+  if ('code' in error && error.code === 'EADDRINUSE') {
+    const port = 'port' in error ? error.port : ''
+    return `Port ${port} is in use. Set another one in WATTLEDGER_PORT or WATTLEDGER_METRICS_PORT.`
   }
-  const cause = fileErrors[code]
-  if (cause === undefined || path === '') return null
-  const advice = 'Make the data folder writable for this user, or set WATTLEDGER_DATA_DIR.'
-  return `Cannot use ${path}: ${cause} (${code}). ${advice}`
+  const reason = fileErrorText(error)
+  return reason === null ? null : `${reason} Make the data folder writable for this user, or set WATTLEDGER_DATA_DIR.`
 }
 
 const drainMs = 15_000

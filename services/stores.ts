@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs'
+import { accessSync, constants, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadSecrets } from './platform/access/secrets.ts'
 import type { ClickHouse } from './platform/clickhouse/clickhouse.ts'
@@ -8,6 +8,7 @@ import { currentInstant } from './platform/clock.ts'
 import { withTimeout } from './platform/concurrency/timeout.ts'
 import { type Config, type Role, roles } from './platform/config/config.ts'
 import { embeddedStores } from './platform/config/distributed-settings.ts'
+import { createFolder } from './platform/create-folder.ts'
 import { Failure, isFailure } from './platform/failure.ts'
 import type { HealthCheck } from './platform/http/static-routes.ts'
 import { openCodec } from './platform/log/avro/codec.ts'
@@ -176,10 +177,10 @@ const openGeneration = async (
  * PostgreSQL, another user, can pass through the parent.
  */
 const makeFolders = (dataFolder: string): void => {
-  mkdirSync(dataFolder, { recursive: true, mode: 0o711 })
+  createFolder(dataFolder, 0o711)
   accessSync(dataFolder, constants.W_OK)
   for (const name of ['log', 'clickhouse']) {
-    mkdirSync(join(dataFolder, name), { recursive: true, mode: 0o700 })
+    createFolder(join(dataFolder, name), 0o700)
     accessSync(join(dataFolder, name), constants.W_OK)
   }
 }

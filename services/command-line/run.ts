@@ -1,5 +1,6 @@
 import { currentInstant } from '../platform/clock.ts'
 import { ConfigError, isFailure } from '../platform/failure.ts'
+import { fileErrorText } from '../platform/file-error.ts'
 import { version } from '../platform/version.ts'
 import { type Command, CommandError, type CommandOption, type CommandOutcome, UsageError } from './command.ts'
 import { commandSubjects, commands } from './commands.ts'
@@ -150,6 +151,7 @@ const reportError = (error: unknown, command: Command | null, { err }: Terminal)
     err(`wattledger: ${error.message}\n`)
     return 1
   }
-  err(`wattledger: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
+  const fileReason = error instanceof Error ? fileErrorText(error) : null
+  err(`wattledger: ${fileReason ?? (error instanceof Error ? (error.stack ?? error.message) : String(error))}\n`)
   return 1
 }

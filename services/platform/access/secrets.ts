@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { createFolder } from '../create-folder.ts'
 import { Failure } from '../failure.ts'
 
 /**
@@ -81,7 +82,7 @@ export function loadSecrets(dataFolder: string, given: ConfiguredSecrets): Loade
   }
   const save = (): void => {
     if (toStore.secret === known.secret && toStore.operator_key === known.operator_key) return
-    mkdirSync(dataFolder, { recursive: true, mode: 0o711 })
+    createFolder(dataFolder, 0o711)
     writePrivateFile(fileOf(dataFolder), { ...readStoredSecrets(dataFolder), ...toStore })
   }
   const isNew = given.secret === null && known.secret === undefined
@@ -105,7 +106,7 @@ export function loadCredentialsKey(
   if (known !== undefined) return { value: withFormer(known, former), isNew: false, save: () => undefined }
   const newKey = randomBytes(32).toString('hex')
   const save = (): void => {
-    mkdirSync(dataFolder, { recursive: true, mode: 0o711 })
+    createFolder(dataFolder, 0o711)
     writePrivateFile(fileOf(dataFolder), { ...readStoredSecrets(dataFolder), credentials_key: newKey })
   }
   return { value: withFormer(newKey, former), isNew: true, save }

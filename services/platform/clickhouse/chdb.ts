@@ -1,9 +1,10 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Session } from 'chdb'
 import { currentInstant } from '../clock.ts'
+import { createFolder } from '../create-folder.ts'
 import { Failure, isFailure } from '../failure.ts'
 import { lockFolder } from '../log/lmdb/folder-lock.ts'
 import { corruptionErrorCodes, guardParts, type PartGuard, reservedBytes } from './chdb-parts.ts'
@@ -40,7 +41,7 @@ export const openChdb = (options: ChdbOptions): ClickHouse => {
   const unlock = lockFolder(options.folder)
   try {
     const path = join(options.folder, 'engine')
-    mkdirSync(path, { recursive: true })
+    createFolder(path)
     const config = join(options.folder, 'engine.xml')
     writeFileSync(config, engineConfig(options.memoryBytes ?? defaultMemoryBytes))
     const writer = createSerialSession(

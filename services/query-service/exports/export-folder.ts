@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, mkdirSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TableFormat } from '../../domain/interchange/table-format.ts'
+import { createFolder } from '../../platform/create-folder.ts'
 
 /** Claim of an export, which is part of the name of its file: two processes never write the same file. */
 export type ExportClaim = { readonly id: string; readonly claim: string; readonly format: TableFormat }
@@ -24,7 +25,7 @@ const namePattern = /^exp_[0-9a-f]{24}\.([0-9a-f-]{36})\./
 
 /** Open a folder of exports, which is created if missing. */
 export const openExportFolder = (path: string): ExportFolder => {
-  mkdirSync(path, { recursive: true, mode: 0o700 })
+  createFolder(path, 0o700)
   const fileOf = ({ id, claim, format }: ExportClaim): string => join(path, `${id}.${claim}.${format}`)
   const partOf = (file: ExportClaim): string => `${fileOf(file)}.part`
   return {

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { type FileHandle, open, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { createFolder } from '../../platform/create-folder.ts'
 import { Failure } from '../../platform/failure.ts'
 
 /** Limits of a stream. Source: docs/rules/export.md #limits. */
@@ -171,7 +172,7 @@ export const openTableStreams = (parent: string | null, opening: AsyncDisposable
   const folder =
     parent === null ? mkdtempSync(join(tmpdir(), 'wattledger-streams-')) : join(parent, 'exports', 'streams')
   if (parent !== null) rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  createFolder(folder, 0o700)
   opening.defer(() => rmSync(folder, { recursive: true, force: true }))
   return streamsIn(folder)
 }

@@ -134,6 +134,13 @@ describe('an unusable data folder', () => {
     expect(await refusalOf({}, file)).toContain(`Cannot use ${file}: `)
   })
 
+  it('stops the start and a command with one line if its place accepts no folders', async () => {
+    expect(await refusalOf({}, '/proc/data')).toContain('Cannot use /proc/data: ')
+    const { code, err } = await runCommand(['account', 'list'], { WATTLEDGER_DATA_DIR: '/proc/data' })
+    expect(code).not.toBe(0)
+    expect(err).toContain('/proc/data')
+  })
+
   it('stops the start with one line if it is read-only', async ({ skip }) => {
     const path = join(folder, '..', 'read-only')
     mkdirSync(path, { recursive: true })

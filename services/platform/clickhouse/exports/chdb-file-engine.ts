@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Session } from 'chdb'
+import { createFolder } from '../../create-folder.ts'
 import { createEngineSession, type EngineSession } from '../chdb-session.ts'
 import { linesOf } from '../clickhouse.ts'
 import { textLiteral } from '../encoding/literals.ts'
@@ -109,7 +110,7 @@ const insertStatement = (select: string, { path, format }: EngineFile, label: st
  */
 export const openLocalFileEngine = (failureOf: ChdbFileOptions['failureOf']): ChdbFileEngine => {
   const folder = mkdtempSync(join(tmpdir(), 'wattledger-files-'))
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  createFolder(folder, 0o700)
   const engine = chdbFileEngine({ openSession: () => createEngineSession(new Session(folder)), failureOf })
   return {
     ...engine,

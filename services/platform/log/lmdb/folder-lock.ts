@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { createFolder } from '../../create-folder.ts'
 import { Failure } from '../../failure.ts'
 
 /**
@@ -8,7 +8,7 @@ import { Failure } from '../../failure.ts'
  * folder if it is missing. Throws `folder_taken` (not retriable) if another process has the lock.
  */
 export const lockFolder = (folder: string): (() => void) => {
-  mkdirSync(folder, { recursive: true })
+  createFolder(folder)
   // Node has no file locks. SQLite uses a lock of the kernel: it needs no clean-up and other containers see it.
   const holder = new DatabaseSync(join(folder, 'in-use.lock'), { timeout: 0 })
   try {

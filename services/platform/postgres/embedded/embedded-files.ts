@@ -6,7 +6,6 @@ import {
   chown,
   cp,
   lstat,
-  mkdir,
   mkdtemp,
   readdir,
   readFile,
@@ -20,6 +19,7 @@ import {
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
+import { createFolder } from '../../create-folder.ts'
 import { Failure } from '../../failure.ts'
 import { SOCKET_PORT } from './postmaster.ts'
 
@@ -108,7 +108,7 @@ const allows = async (path: string, user: NonNullable<ServerUser>, bits: number)
  * counts: a deleted data folder never returns to its old cluster.
  */
 export const chooseClusterFolder = async (dataFolder: string, user: ServerUser, report: Report): Promise<string> => {
-  await mkdir(dataFolder, { recursive: true })
+  createFolder(dataFolder)
   const data = await realpath(dataFolder)
   const clusterPath = join(data, 'postgres')
   const found = await lstat(clusterPath).catch(() => null)
@@ -137,7 +137,7 @@ const unusedName = async (name: string): Promise<string> => {
 }
 
 const makeSharedHome = async (): Promise<void> => {
-  await mkdir(SHARED_HOME, { recursive: true })
+  createFolder(SHARED_HOME)
   await chmod(SHARED_HOME, 0o755)
 }
 

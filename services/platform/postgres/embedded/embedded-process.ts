@@ -1,8 +1,9 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createFolder } from '../../create-folder.ts'
 import { Failure } from '../../failure.ts'
 import { giveFolderTo, permissionFailure, type Report, type ServerUser } from './embedded-files.ts'
 import { isAlive, readPostmaster, SOCKET_PORT } from './postmaster.ts'
@@ -50,7 +51,7 @@ export const embeddedSettings: ServerSettings = {
 export const ensureCluster = async ({ native, cluster, user, report, onLaunched }: ServerConfig): Promise<void> => {
   if (existsSync(join(cluster, 'PG_VERSION'))) return
   report('Creating the PostgreSQL database files (first start)')
-  await mkdir(dirname(cluster), { recursive: true })
+  createFolder(dirname(cluster))
   await removeUnfinished(cluster)
   const fresh = await mkdtemp(`${cluster}${UNFINISHED}`)
   await giveFolderTo(fresh, user)
