@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, readFileSync } from 'node:fs'
+import { chmodSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { login } from '../../support/system/client.ts'
@@ -13,10 +13,21 @@ const page = readFileSync('docs/operations.md', 'utf8')
 const commands = (name: string): string => new RegExp(`^\`\`\`sh ${name}\n(.*?)^\`\`\`$`, 'ms').exec(page)?.[1] ?? ''
 
 describe('the commands of the page about operations', () => {
-  const folder = dataFolder()
-  afterAll(() => removeData(folder))
+  const [folder, linkedFolder] = [dataFolder(), dataFolder()]
+  afterAll(() => [folder, linkedFolder].map(removeData))
 
-  it('restore all costs and keys from a backup of the data folder', { timeout: 120_000 }, async () => {
+  /** Move the database out of the data folder, as the service does if its user cannot enter the folder. */
+  const moveDatabase = (from: string): string => {
+    const away = join(from, '../away')
+    renameSync(join(from, 'postgres'), away)
+    symlinkSync(away, join(from, 'postgres'))
+    return away
+  }
+
+  it.each([
+    ['', folder],
+    [', whose database is behind a link', linkedFolder],
+  ])('restore all costs and keys from a backup of the data folder%s', { timeout: 120_000 }, async (name, folder) => {
     await fillDataFolder(folder)
     const variables = { DATA: folder, BACKUP: join(folder, '../backup.tar'), RESTORED: join(folder, '../restored') }
     const runBlock = (name: string): void => {
@@ -32,7 +43,12 @@ describe('the commands of the page about operations', () => {
     const before = await client.ask('POST', `/costs/interval/${home}`, day)
     expect(await first.stop()).toBe(0)
 
+    const away = name === '' ? null : moveDatabase(folder)
     runBlock('backup')
+    if (away !== null) {
+      rmSync(away, { recursive: true })
+      await expect(startSystem(folder)).rejects.toThrow(`The database of ${folder} is missing in ${away}.`)
+    }
     runBlock('restore')
     chmodSync(join(folder, '..'), 0o755)
     await using second = await startSystem(variables.RESTORED)

@@ -102,17 +102,32 @@ const allows = async (path: string, user: NonNullable<ServerUser>, bits: number)
   return ((mode >> shift) & bits) === bits
 }
 
+/** Files of a data folder that are written after its database. */
+const laterFiles = ['secrets.json', 'sandbox.json']
+
+/** Throw if a used data folder has no database, such as after a copy that has only the link to it. */
+const refuseMissingDatabase = (dataFolder: string, cluster: string): void => {
+  const isUsed = laterFiles.some(name => existsSync(join(dataFolder, name)))
+  if (!isUsed || existsSync(join(cluster, 'PG_VERSION'))) return
+  const message = `The database of ${dataFolder} is missing in ${cluster}.`
+  const advice = 'Restore it from a backup. To begin with an empty database, set WATTLEDGER_DATA_DIR to a new folder.'
+  throw new Failure('postgres_data_missing', `${message} ${advice}`)
+}
+
 /**
  * Choose the folder of the cluster: `<data>/postgres`. If the user of the server cannot reach this folder, the cluster
  * is in `/var/lib/wattledger`, named by a hash of the data folder, and `<data>/postgres` links to it. Only the link
- * counts: a deleted data folder never returns to its old cluster.
+ * counts: a deleted data folder never returns to its old cluster. Throws `postgres_data_missing`,
+ * `postgres_data_unreachable`.
  */
 export const chooseClusterFolder = async (dataFolder: string, user: ServerUser, report: Report): Promise<string> => {
   createFolder(dataFolder)
   const data = await realpath(dataFolder)
   const clusterPath = join(data, 'postgres')
   const found = await lstat(clusterPath).catch(() => null)
-  if (found?.isSymbolicLink()) return readlink(clusterPath)
+  const linked = found?.isSymbolicLink() === true ? await readlink(clusterPath) : null
+  refuseMissingDatabase(data, linked ?? clusterPath)
+  if (linked !== null) return linked
   const reachable = user === null || (await canEnter(data, user))
   if (reachable) return clusterPath
   if (existsSync(join(clusterPath, 'PG_VERSION'))) {

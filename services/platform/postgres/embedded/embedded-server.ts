@@ -45,7 +45,7 @@ const OWNER_LOCK = 7_246_001
  * socket until disposal, which stops it. If this process is root, the server runs as `nobody`. `onLaunched` is called
  * after a process of the server started: from then on this function only waits, and the caller may use the thread.
  * Throws `Failure`: `data_folder_in_use` if another live process owns the server, `postgres_user`,
- * `postgres_package_missing`, `postgres_data_unreachable`, `postgres_start_failed`.
+ * `postgres_package_missing`, `postgres_data_missing`, `postgres_data_unreachable`, `postgres_start_failed`.
  */
 export const startEmbeddedServer = async (options: {
   readonly dataFolder: string
