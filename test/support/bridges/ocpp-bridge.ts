@@ -1,6 +1,16 @@
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
-import { put, type Service } from './service.ts'
+import { BodyRefused, put, type Service } from './service.ts'
+
+/** Value of a meter. Members that are absent have the defaults of OCPP 1.6. */
+type Sample = {
+  readonly value: string
+  readonly measurand?: string
+  readonly unit?: string
+  readonly phase?: string
+  readonly location?: string
+  readonly format?: string
+}
 
 /** `MeterValues` of OCPP 1.6, as far as the bridge reads it. */
 type MeterValues = {
@@ -8,20 +18,23 @@ type MeterValues = {
   readonly transactionId?: number
   readonly meterValue: readonly {
     readonly timestamp: string
-    readonly sampledValue: readonly { readonly value: string; readonly measurand?: string; readonly unit?: string }[]
+    readonly sampledValue: readonly Sample[]
   }[]
 }
 
 const register = 'Energy.Active.Import.Register'
 
+/** Return whether a value is the energy register of a connector: not of one phase, of the cable, or signed. */
+const isRegister = ({ measurand = register, phase, location = 'Outlet', format = 'Raw' }: Sample): boolean =>
+  measurand === register && phase === undefined && location === 'Outlet' && format === 'Raw'
+
 /**
- * Return the readings of the energy register of a connector as submissions, one for each unit. Other measurands are left
- * out.
+ * Return the readings of the energy register of a connector as submissions, one for each unit. Other values are left out.
  */
 const submissionsOf = (chargePoint: string, { connectorId, transactionId, meterValue }: MeterValues) => {
   const readings = meterValue.flatMap(({ timestamp, sampledValue }) =>
     sampledValue
-      .filter(({ measurand = register }) => measurand === register)
+      .filter(isRegister)
       .map(({ value, unit = 'Wh' }) => ({ unit, time: Math.floor(Date.parse(timestamp) / 1000), value })),
   )
   return [...Map.groupBy(readings, ({ unit }) => unit)].map(([unit, list]) => ({
@@ -46,16 +59,31 @@ const frameOf = (text: string): Frame | null => {
   }
 }
 
+/** Return the name of a charge point from the path of its WebSocket; null if its encoding is damaged. */
+const chargePointOf = (path: string): string | null => {
+  try {
+    return decodeURIComponent(path.split('/').at(-1) ?? '')
+  } catch {
+    return null
+  }
+}
+
 /**
  * Open a central system for charge points (OCPP 1.6 JSON) that forwards their energy registers.
  * `locationOf` returns the location of a charge point. A charge point gets its answer after the service has stored the
- * readings; otherwise it gets an error and sends them again.
+ * readings; otherwise it gets an error and sends them again. `setAside` keeps a message that the service can never
+ * accept. The charge point gets an answer then, so that it sends its next messages.
  */
-export const openOcppBridge = async (service: Service, locationOf: (chargePoint: string) => string) => {
+export const openOcppBridge = async (
+  service: Service,
+  locationOf: (chargePoint: string) => string,
+  setAside: (chargePoint: string, message: string, reason: string) => void,
+) => {
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0, handleProtocols: () => 'ocpp1.6' })
   server.on('connection', (socket, request) => {
-    const chargePoint = decodeURIComponent((request.url ?? '').split('/').at(-1) ?? '')
-    socket.on('message', async data => {
+    const chargePoint = chargePointOf(request.url ?? '')
+    if (chargePoint === null) return socket.close(1008, 'The name of the charge point is damaged.')
+    return socket.on('message', async data => {
       const frame = frameOf(data.toString())
       if (frame === null) return socket.close(1007, 'This is not an OCPP message.')
       const [type, id, action, payload] = frame
@@ -66,6 +94,10 @@ export const openOcppBridge = async (service: Service, locationOf: (chargePoint:
             await put(service, '/meters/cumulative/epoch', { location_id: locationOf(chargePoint), ...submission })
         socket.send(JSON.stringify([3, id, {}]))
       } catch (error) {
+        if (error instanceof BodyRefused) {
+          setAside(chargePoint, data.toString(), error.message)
+          return socket.send(JSON.stringify([3, id, {}]))
+        }
         socket.send(JSON.stringify([4, id, 'InternalError', String(error), {}]))
       }
     })

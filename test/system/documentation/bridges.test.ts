@@ -9,6 +9,9 @@ import { makeHome } from '../../support/system/home.ts'
 import { until } from '../../support/system/until.ts'
 import { useSharedSystem } from '../../support/system/use-system.ts'
 
+const closingOf = (socket: WebSocket): Promise<CloseEvent> =>
+  new Promise(resolve => socket.addEventListener('close', resolve, { once: true }))
+
 describe('bridges', () => {
   const system = useSharedSystem()
 
@@ -101,7 +104,12 @@ describe('bridges', () => {
     const client = await system.login()
     const home = await makeHome(client, { import: 0.3 })
     for (const connector of [1, 2]) await client.ask('POST', '/devices', { reference_id: `charger-7-${connector}` })
-    const bridge = await openOcppBridge(serviceOf(), () => home)
+    const aside: string[] = []
+    const bridge = await openOcppBridge(
+      serviceOf(),
+      () => home,
+      (chargePoint, _, reason) => aside.push(`${chargePoint}: ${reason}`),
+    )
     const socket = new WebSocket(`${bridge.url}/ocpp/charger-7`, 'ocpp1.6')
     await new Promise(resolve => socket.addEventListener('open', resolve, { once: true }))
     const call = async (id: string, action: string, payload: object): Promise<readonly unknown[]> => {
@@ -111,10 +119,16 @@ describe('bridges', () => {
       socket.send(JSON.stringify([2, id, action, payload]))
       return JSON.parse(await answer)
     }
+    const parts = [
+      { value: '7', phase: 'L1' },
+      { value: '8', location: 'Inlet' },
+      { value: 'AQID', format: 'SignedData' },
+      { value: '16', measurand: 'Current.Import', unit: 'A' },
+    ]
     const values = (timestamp: string, value: string, connectorId = 1) => ({
       connectorId,
       transactionId: 4711,
-      meterValue: [{ timestamp, sampledValue: [{ value }, { value: '16', measurand: 'Current.Import', unit: 'A' }] }],
+      meterValue: [{ timestamp, sampledValue: [...parts, { value }, ...parts] }],
     })
     expect(await call('1', 'MeterValues', values('2026-01-15T18:00:00Z', '120500'))).toEqual([3, '1', {}])
     // The register of another connector is lower.
@@ -130,10 +144,12 @@ describe('bridges', () => {
     )
     const broken = new WebSocket(`${bridge.url}/ocpp/charger-7`, 'ocpp1.6')
     broken.addEventListener('open', () => broken.send('no JSON'), { once: true })
-    const { code } = await new Promise<CloseEvent>(resolve => broken.addEventListener('close', resolve, { once: true }))
-    expect(code).toBe(1007)
-    const [type, , , reason] = await call('3', 'MeterValues', values('2026-01-15T19:00:00Z', '-1'))
-    expect([type, reason]).toEqual([4, expect.stringContaining('value')])
+    expect((await closingOf(broken)).code).toBe(1007)
+    expect(await call('3', 'MeterValues', values('2026-01-15T19:00:00Z', '-1'))).toEqual([3, '3', {}])
+    expect(aside).toEqual([expect.stringMatching(/^charger-7: .*value/)])
+    const damaged = new WebSocket(`${bridge.url}/ocpp/%E0`, 'ocpp1.6')
+    expect((await closingOf(damaged)).code).toBe(1008)
+    expect(await call('5', 'Heartbeat', {})).toEqual([3, '5', {}])
     socket.close()
     bridge.close()
   })

@@ -68,4 +68,18 @@ describe('the pages', () => {
     )
     for (const [name, output] of outputs) expect(printed.get(name), name).toContain(output.trimEnd())
   })
+
+  it.each([
+    ['docs/quickstart.md', "send '[]'"],
+    ['docs/whole-bill.md', "send interval '[]'"],
+    ['docs/tariff-cookbook.md', 'record 1 2026-01-15T10:00:00Z 2026-01-15T11:00:00Z'],
+    ['docs/costs-and-confidence.md', 'record 1 10:00 11:00 1'],
+    ['docs/backfill.md', 'send_part /dev/null'],
+  ])('$0 prints a refusal instead of waiting for a batch', async (path, command) => {
+    const { setup } = readBlocks(path)
+    const script = `PATH="${process.execPath.replace(/\/node$/, '')}:$PATH"\n${setup}${command} 2>&1 || echo refused`
+    const env = { ...process.env, URL: system.sandbox().base_url, KEY: 'sk_test_0', LOCATION: 'loc_0' }
+    const { stdout } = await run('sh', ['-c', script], { env, timeout: 60_000 })
+    expect(stdout).toMatch(/"message":.*refused\n$/s)
+  })
 })
