@@ -198,6 +198,8 @@ const importReadingsCommand: Command = {
     'Sends each row as a record. A row that is sent twice counts once, so an import can be repeated.',
     'An interrupted import continues at its last row. FILE.import-state.json has the progress until the end.',
     'FILE.refused.csv has the refused rows with their lines and reasons. The other rows are stored.',
+    'Keep it until the import has ended: an import that continues without it begins at the first row again.',
+    'A dry run writes FILE.dry-run.refused.csv instead.',
     'Fields of --columns: start end time value register unit location location_reference device device_reference',
     'session record direction confidence day.',
     ...commonDetails,

@@ -81,6 +81,19 @@ const standardInput = (): SourceFile => {
   }
 }
 
+/** Paths of the files of an import. */
+export type ImportPaths = {
+  readonly refused: string
+  /** Null for standard input, and for a dry run: neither continues. */
+  readonly state: string | null
+}
+
+/** Return the paths beside a source. A dry run has a file of refused rows of its own, so that it changes no import. */
+export const pathsBeside = ({ bytes, besides }: SourceFile, isDryRun: boolean): ImportPaths => ({
+  refused: besides(isDryRun ? '.dry-run.refused.csv' : '.refused.csv'),
+  state: isDryRun || bytes === null ? null : besides('.import-state.json'),
+})
+
 /** Progress of an import of a file. `line` is the last line whose rows are acknowledged or refused. */
 export type ImportState = {
   readonly sha256: string

@@ -10,8 +10,8 @@ import { type CommandInput, UsageError } from '../command.ts'
 import type { MessageBody } from '../service-client.ts'
 import { CallError, refusalOf } from '../service-client.ts'
 import { readColumns, readCsvForm } from './csv-options.ts'
-import type { SourceFile } from './import-files.ts'
-import { type ImportedObject, type ImportReport, maxListed } from './import-report.ts'
+import { pathsBeside, type SourceFile } from './import-files.ts'
+import { type ImportedObject, type ImportReport, maxListed, noRowsRemark } from './import-report.ts'
 import { callPatiently, type ImportTarget } from './import-target.ts'
 import type { ImportProgress } from './progress.ts'
 import { openRefusedFile, type RefusedFile } from './refused-file.ts'
@@ -177,7 +177,8 @@ export const importObjects = async (one: ObjectImport): Promise<ImportReport> =>
   const format = options['format'] ?? (textFormatOf(first) === 'ndjson' ? 'ndjson' : 'csv')
   const noted: Noted[] = []
   const rows = format === 'ndjson' ? readNdjsonObjects(all) : readCsvObjects(all, one, noted)
-  const refused = await openRefusedFile(file.besides('.refused.csv'), null)
+  const isDryRun = options['dry-run'] !== undefined
+  const refused = await openRefusedFile(pathsBeside(file, isDryRun), null)
   const counts: Counts = { rows: 0, created: 0, unchanged: 0, changed: 0, checked: 0 }
   const imported: ImportedObject[] = []
   const lines = new Map<string, number>()
@@ -190,6 +191,7 @@ export const importObjects = async (one: ObjectImport): Promise<ImportReport> =>
   try {
     for await (const source of rows) {
       signal.throwIfAborted()
+      refused.begin()
       counts.rows += 1
       const row = refuseRepeated(source.row, lines)
       group.push(saveRow(one, { ...source, row }))
@@ -204,7 +206,8 @@ export const importObjects = async (one: ObjectImport): Promise<ImportReport> =>
     progress.end()
   }
   return {
-    ...{ format, file: file.name, sha256: file.sha256(), dry_run: options['dry-run'] !== undefined, rows: counts.rows },
+    ...{ format, file: file.name, sha256: file.sha256(), dry_run: isDryRun, rows: counts.rows },
+    ...(counts.rows === 0 && error === undefined ? { remarks: [noRowsRemark] } : {}),
     accepted: counts.created + counts.unchanged + counts.changed + counts.checked,
     ...{ created: counts.created, unchanged: counts.unchanged, changed: counts.changed, blank: 0 },
     ...{ refused_rows: refused.count(), refused: refused.listed(), refused_file: refused.path() },

@@ -3,12 +3,20 @@ import type { ReadRow } from '../../domain/interchange/reading.ts'
 import type { Noted, NotImported } from '../../domain/interchange/report.ts'
 import { isFailure } from '../../platform/failure.ts'
 import { CallError } from '../service-client.ts'
-import { type ImportState, readState, removeState, type SourceFile, saveState } from './import-files.ts'
-import type { ImportReport } from './import-report.ts'
+import {
+  type ImportPaths,
+  type ImportState,
+  pathsBeside,
+  readState,
+  removeState,
+  type SourceFile,
+  saveState,
+} from './import-files.ts'
+import { type ImportReport, noRowsRemark } from './import-report.ts'
 import type { ImportTarget } from './import-target.ts'
 import type { ImportProgress } from './progress.ts'
 import { areBatchesRelated, type BatchBuilder, type ReadingBatch, startBatch } from './reading-batch.ts'
-import { openRefusedFile, type RefusedFile } from './refused-file.ts'
+import { hasKeptRows, openRefusedFile, type RefusedFile } from './refused-file.ts'
 import { batchSender, type SentBatch } from './send-batch.ts'
 
 /** Readings of a file in one of the formats. */
@@ -58,6 +66,7 @@ type Run = {
 /** Store the result of a batch. Batches are committed in file order. */
 const commitBatch = (run: Run, batch: ReadingBatch, { accepted, refused, batchIds }: SentBatch): void => {
   const { source, file, progress, stateOptions } = run.options
+  run.refused.begin()
   for (const row of refused) run.refused.add(row, source.cellsOf(row.line))
   source.forget(batch.lastLine)
   run.line = batch.lastLine
@@ -152,18 +161,30 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 /** Error of a file or the service that ends an import, after the earlier rows were stored. */
 const isFault = (error: unknown): boolean => isFailure(error) || error instanceof CallError
 
+/** Return the state of an earlier run that continues, or why its state is not enough to continue. */
+const findEarlierRun = async (
+  { file, stateOptions }: ReadingImport,
+  paths: ImportPaths,
+): Promise<{ readonly kept: ImportState | null; readonly remark?: string }> => {
+  if (paths.state === null || stateOptions === null) return { kept: null }
+  const kept = readState(paths.state, { sha256: file.sha256(), options: stateOptions })
+  if (kept === null || (await hasKeptRows(paths.refused, kept))) return { kept }
+  const remark = `${paths.refused} was removed or changed, so the import began at line 1 again. Each record counts once.`
+  return { kept: null, remark }
+}
+
 /**
  * Import the readings of a file: send batches, keep the state after each, continue an interrupted import at the line after
- * the last acknowledged one. A fault is in the report, and the state stays. Throws `UsageError` for columns that give no
- * readings, and the reason of an aborted `signal`; then the state stays too.
+ * the last acknowledged one. If its refused rows are lost, begin at line 1. A fault is in the report, and the state stays.
+ * Throws `UsageError` for columns that give no readings, and the reason of an aborted `signal`; then the state stays too.
  * Source: docs/rules/imports.md #continue.
  */
 export const importReadings = async (options: ReadingImport): Promise<ImportReport> => {
   const { file, source, progress, isDryRun, stateOptions } = options
-  const hasState = stateOptions !== null && file.bytes !== null && !isDryRun
-  const statePath = hasState ? file.besides('.import-state.json') : null
-  const kept = statePath === null ? null : readState(statePath, { sha256: file.sha256(), options: stateOptions ?? '' })
-  const refused = await openRefusedFile(file.besides('.refused.csv'), kept)
+  const paths = pathsBeside(file, isDryRun)
+  const { kept, remark } = await findEarlierRun(options, paths)
+  const statePath = stateOptions === null ? null : paths.state
+  const refused = await openRefusedFile(paths, kept)
   const run: Run = {
     ...{ options, refused, statePath, line: kept?.line ?? 0, accepted: kept?.accepted ?? 0, savedAt: 0 },
     batchIds: [],
@@ -183,11 +204,14 @@ export const importReadings = async (options: ReadingImport): Promise<ImportRepo
     refused.close()
     progress.end()
   }
+  const hasNoRows = source.counts().rows === 0 && error === undefined
+  const remarks = [...(remark === undefined ? [] : [remark]), ...(hasNoRows ? [noRowsRemark] : [])]
   return {
     ...{ format: source.format, file: file.name, sha256: file.sha256(), dry_run: isDryRun },
     ...{ rows: source.counts().rows, accepted: run.accepted, created: 0, unchanged: 0, blank: source.counts().blank },
     ...{ refused_rows: refused.count(), refused: refused.listed(), refused_file: refused.path() },
     ...(kept === null ? {} : { resumed_at_line: kept.line + 1 }),
+    ...(remarks.length === 0 ? {} : { remarks }),
     ...{ imported: [], not_imported: source.notes().notImported, noted: source.notes().noted },
     batches_pending: pending,
     ...(error === undefined ? {} : { error }),

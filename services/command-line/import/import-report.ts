@@ -32,6 +32,8 @@ export type ImportReport = {
   readonly refused: readonly RefusedRow[]
   readonly refused_file: string | null
   readonly resumed_at_line?: number
+  /** Sentences about the whole file. */
+  readonly remarks?: readonly string[]
   readonly imported: readonly ImportedObject[]
   readonly not_imported: readonly NotImported[]
   readonly noted: readonly Noted[]
@@ -42,6 +44,8 @@ export type ImportReport = {
   /** Fault that ended the import before the end of the file. */
   readonly error?: string
 }
+
+export const noRowsRemark = 'The file has no rows.'
 
 /** Maximum number of refused rows, notes and objects in a report. */
 export const maxListed = 10_000
@@ -72,6 +76,7 @@ const reportLines = (report: ImportReport): readonly string[] => {
   return [
     `${file}: ${format}, ${counted(rows, 'row')}, ${accepted.toLocaleString('en')} accepted${objects}, ${refusedRows.toLocaleString('en')} refused${report.dry_run ? ' (dry run: nothing was sent)' : ''}`,
     ...(report.resumed_at_line === undefined ? [] : [`  Continued at line ${report.resumed_at_line}.`]),
+    ...(report.remarks ?? []).map(remark => `  ${remark}`),
     ...(blank > 0 ? [`  ${counted(blank, 'row')} without a value.`] : []),
     ...refused.slice(0, shownRows).map(lineOf),
     ...(more > 0 ? [`    and ${more.toLocaleString('en')} more`] : []),

@@ -6,7 +6,7 @@ import { makeTestFolder } from '../../support/stores/postgres.ts'
 
 it('keeps the cells of a refused row apart, also if they have commas', async () => {
   const path = join(makeTestFolder(), 'readings.csv.refused.csv')
-  const file = await openRefusedFile(path, null)
+  const file = await openRefusedFile({ refused: path, state: null }, null)
   const fault = { field: 'value', code: 'not_a_number', message: 'no number' } as const
   file.add({ line: 2, ...fault }, ['01:45', '1,5', 'a "b"'])
   file.add({ line: 3, ...fault }, ['{"value":"x","unit":"WH"}'])
