@@ -66,7 +66,7 @@ const createCommand: Command = {
   name: 'keys create',
   operands: ['ACCOUNT'],
   summary: 'Create an API key and show its secret once.',
-  details: ['Log in with account id and secret at GET /login. The service stores only a hash of the secret.'],
+  details: ['Send the secret as "Authorization: Bearer". The service stores only a hash of it.'],
   options: {
     mode: { value: 'MODE', summary: 'Mode of the key.', choices: ['live', 'test'], isRequired: true },
     scope: { value: 'SCOPE', summary: 'Scope of the key. Default: all.', choices: scopes },

@@ -1,6 +1,7 @@
 import { linkPath, userToWire } from '../../contract/users/user.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { normalizeAddress, type User } from '../../domain/user/user.ts'
+import { readSandbox } from '../../platform/access/sandbox-file.ts'
 import type { Secret } from '../../platform/access/secrets.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { listAccounts, type StoredAccount } from '../../platform/postgres/registry/accounts.ts'
@@ -55,7 +56,9 @@ const showLink = async (
   const { token, purpose, expiresAt } = await createUserLink(transaction, user, secret, at)
   const detail = userToWire(user)
   await appendAudit(transaction.query, transaction, { actor: 'operator', action, objectId: user.id, detail, at })
-  const link = (config.publicUrl ?? `http://${config.host}:${config.port}`) + linkPath(purpose, token)
+  // The file has the address of the running service, which may have other settings than this command.
+  const address = config.publicUrl ?? readSandbox(config.dataFolder)?.base_url
+  const link = (address ?? `http://${config.host}:${config.port}`) + linkPath(purpose, token)
   const rows = [
     ['user', user.id],
     ['address', user.address],
@@ -73,7 +76,8 @@ const addOwnerCommand: Command = {
   summary: 'Invite an owner and show the link of the invitation once.',
   details: [
     'Creates the first user of an account. Owners invite the other users in the console or with POST /users.',
-    'The link begins with WATTLEDGER_PUBLIC_URL. The service sends no mail.',
+    'The link begins with WATTLEDGER_PUBLIC_URL. Without it, it begins with the address of the last start.',
+    'The service sends no mail.',
   ],
   options: { account: accountOption, mode: modeOption },
   run: input => {

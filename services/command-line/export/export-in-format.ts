@@ -82,7 +82,7 @@ const readFrame = (options: Options, version: CdrVersion): CdrFrame => {
   const advice = ' Name a JSON file with party, token and location: docs/formats-out.md has an example.'
   const file = required(options, 'frame', advice)
   const parsed = parseExactJson(readFrameText(file))
-  if (!parsed.ok) throw new CommandError(`${file} is not JSON: ${parsed.refusal.message}.`)
+  if (!parsed.ok) throw new CommandError(`${file} is not JSON. ${parsed.refusal.message}`)
   const frame = readCdrFrame(toSource(parsed.value), version)
   if ('party' in frame) return frame
   const faults = frame.map(({ path, message }) => `${path} ${message}`).join('; ')

@@ -54,7 +54,13 @@ export const openTarget = async (
     throw new CommandError(`There is no ${dataFolder}/sandbox.json. Set WATTLEDGER_DATA_DIR, or ${missing}.`)
   }
   const mode = apiKeyMode(key)?.liveMode
-  if (mode === undefined) throw new UsageError('The key must be an API key, which begins with sk_live_ or sk_test_.')
+  if (mode === undefined) {
+    throw new UsageError(
+      /^sk_(live|test)_/.test(key)
+        ? 'The key is incomplete or has a typing error. Copy all of it.'
+        : 'The key must be an API key, which begins with sk_live_ or sk_test_.',
+    )
+  }
   if (mode !== liveMode) {
     throw new UsageError(
       mode ? 'The key is a live key. Add --live to write to live mode.' : 'The key is a test key. Leave out --live.',

@@ -22,7 +22,7 @@ type CachedToken = CachedKeyState & { readonly expiresAt: number }
 
 const revoked = refused(
   'bad_credentials',
-  'Log in with GET /login and send its bearer_token as "Authorization: Bearer <bearer_token>".',
+  'Send Authorization: Bearer with an API key, or with the bearer_token of /login.',
 )
 const expired = refused('token_expired', 'The bearer token has expired: log in again with GET /login.')
 

@@ -31,7 +31,7 @@ const maxTokenLength = 2_048
 
 const badToken = refused(
   'bad_credentials',
-  'Log in with GET /login and send its bearer_token as "Authorization: Bearer <bearer_token>".',
+  'Send Authorization: Bearer with an API key, or with the bearer_token of /login.',
 )
 const expiredToken = refused('token_expired', 'The bearer token has expired: log in again with GET /login.')
 
