@@ -126,12 +126,20 @@ const exportFile = async (kind: ExportKind, input: CommandInput): Promise<Comman
   }
 }
 
+const reportDetail = 'The report names each part that the format cannot express.'
+
 /** Help of the formats of others. */
-const otherDetails = [
-  'green-button has a reading with its cost for each record of a location or device.',
-  'ocpi-cdr has a record for each charging session whose last record starts in the time.',
-  'The report of urdb, ocpi and these formats names each part that the format cannot express.',
-]
+const otherDetails: Readonly<Record<ExportKind, readonly string[]>> = {
+  records: [],
+  costs: [
+    'green-button has a reading with its cost for each record of a location or device.',
+    'ocpi-cdr has a record for each charging session whose last record starts in the time.',
+    reportDetail,
+  ],
+  tariffs: ['urdb and ocpi need --location instead of --from and --to.', reportDetail],
+  events: [],
+  statements: [],
+}
 
 const exportCommand = (kind: ExportKind): Command => ({
   name: `export ${kind}`,
@@ -141,7 +149,7 @@ const exportCommand = (kind: ExportKind): Command => ({
     'The service writes the file, and the command downloads it. FILE.manifest.json has rows, sums and SHA-256.',
     'The file has its name when it is complete; before that its name ends with .part.',
     `The key is read from ${keyVariable}, from the file of --key, or from sandbox.json. Test mode without --live.`,
-    ...(otherFormats[kind].length === 0 ? [] : otherDetails),
+    ...otherDetails[kind],
     'Exit codes: 0 done, 3 some parts not written, 1 failed, 2 usage error, 130 interrupted.',
   ],
   options: {
