@@ -148,13 +148,13 @@ export type WrittenFile = { readonly bytes: number; readonly sha256: string }
 
 /**
  * Write texts to FILE and their manifest to FILE.manifest.json. FILE has its name when it is complete. An error leaves no
- * file. `manifestFor`: content of the manifest, called after the last text. Throws `CommandError` if FILE exists or cannot
- * be written.
+ * file. `manifestFor`: content of the manifest, called after the last text; null leaves no file. Throws `CommandError` if
+ * FILE exists or cannot be written.
  */
 export const writeExportFile = async (
   path: string,
   texts: AsyncIterable<string>,
-  manifestFor: (written: WrittenFile) => object,
+  manifestFor: (written: WrittenFile) => object | null,
 ): Promise<WrittenFile> => {
   await using part = await openPart(path)
   const hash = createHash('sha256')
@@ -167,6 +167,7 @@ export const writeExportFile = async (
   }
   await part.sync()
   const written = { bytes, sha256: hash.digest('hex') }
-  await part.complete(manifestFor(written))
+  const manifest = manifestFor(written)
+  if (manifest !== null) await part.complete(manifest)
   return written
 }

@@ -10,7 +10,7 @@ import { CommandError, type CommandInput, type CommandOutcome, UsageError } from
 import { openTarget } from '../import/import-target.ts'
 import { type CostSelection, exportCdrs, exportGreenButton, startCounts } from './export-costs.ts'
 import { type WrittenFile, writeExportFile } from './export-file.ts'
-import { type ExportResult, exportOutcome, manifestOf } from './export-report.ts'
+import { type ExportResult, exportOutcome, isNothing, manifestOf } from './export-report.ts'
 import { exportTariffs } from './export-tariffs.ts'
 import { type ExportSource, parseAnswer } from './stored-records.ts'
 
@@ -168,7 +168,9 @@ export const exportInFormat = async (
       ...{ ...known, ...written, format, filters, madeAt },
       ...{ rows: counts.rows, notExported: counts.notExported },
     })
-    const written = await writeExportFile(file, texts, one => manifestOf(resultOf(one)))
+    const written = await writeExportFile(file, texts, one =>
+      isNothing(resultOf(one)) ? null : manifestOf(resultOf(one)),
+    )
     return exportOutcome({ ...resultOf(written), file })
   } catch (error) {
     if (!interruption.signal.aborted) throw error

@@ -51,13 +51,19 @@ export const manifestOf = (result: Omit<ExportResult, 'file'>) => {
   }
 }
 
+/** Return whether a format can express nothing of an export. Then there is no file. */
+export const isNothing = ({ rows, notExported }: Pick<ExportResult, 'rows' | 'notExported'>): boolean =>
+  rows === 0 && notExported.length > 0
+
 /** Write the result of an export. Exit codes: 0 all, 3 some parts are not written, 1 nothing is written. */
 export const exportOutcome = (result: ExportResult): CommandOutcome => {
   const { format, file, rows, sums, bytes, notExported } = result
-  const exitCode = notExported.length === 0 ? 0 : rows === 0 ? 1 : 3
+  const exitCode = notExported.length === 0 ? 0 : isNothing(result) ? 1 : 3
   const more = notExported.length - shownLines
   const text = [
-    `${file}: ${format}, ${rows.toLocaleString('en')} ${rows === 1 ? 'entry' : 'entries'}, ${bytes.toLocaleString('en')} bytes`,
+    exitCode === 1
+      ? `${file} is not written, because ${format} cannot express any entry.`
+      : `${file}: ${format}, ${rows.toLocaleString('en')} ${rows === 1 ? 'entry' : 'entries'}, ${bytes.toLocaleString('en')} bytes`,
     ...(sums === null
       ? []
       : [...sums.cost].map(([currency, amount]) => `  Cost: ${formatDecimal(amount, 9)} ${currency}`)),

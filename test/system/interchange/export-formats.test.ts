@@ -164,4 +164,11 @@ describe('an export that fails', () => {
     expect(err).toContain('location_not_found')
     expect(readdirSync(dirname(file))).toEqual([])
   })
+
+  it('leaves no file if the format can express nothing', async () => {
+    const location = await makeHome(await system.login(), { export: 0.05 }, { currency_code: 'USD' })
+    const { exitCode, report, file } = await exportFile('tariffs', 'urdb', { location })
+    expect([exitCode, report.rows, report.not_written.length]).toEqual([1, 0, 1])
+    expect(readdirSync(dirname(file))).toEqual([])
+  })
 })
