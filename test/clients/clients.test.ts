@@ -81,6 +81,12 @@ describe('the TypeScript client', () => {
     expect(printed).toBe('1.961\n')
   })
 
+  it('has the compiled example of a webhook in its README', () => {
+    // The test above compiles all examples.
+    const example = readFileSync('clients/typescript/examples/webhook.ts', 'utf8')
+    expect(readFileSync('clients/typescript/README.md', 'utf8')).toContain(example)
+  })
+
   it('uploads 10,000 random decimals in chunks, and reads the same texts from a list', async () => {
     const { createClient, decimal } = await loadClient('current')
     // The key is used directly, without a login.

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -92,6 +93,41 @@ describe('the client', () => {
     await expect(failed).rejects.toMatchObject({ name: 'ApiError', status: 500 })
   })
 
+  it.each(['0.5', '-1', '1.5 ', '2026-01-01'])('reads no wait from the Retry-After "%s"', async text => {
+    await using service = await openScriptedService([{ status: 503, headers: { 'Retry-After': text }, body: {} }])
+    const client = built.createClient({ ...options, maxAttempts: 1, baseUrl: service.url })
+    await expect(client['accountRetrieve']?.({})).rejects.toMatchObject({ status: 503, retryAfter: null })
+  })
+
+  it('reads a date from Retry-After', async () => {
+    const headers = { 'Retry-After': 'Wed, 01 Jan 2020 00:00:00 GMT' }
+    await using service = await openScriptedService([{ status: 503, headers, body: {} }])
+    const client = built.createClient({ ...options, maxAttempts: 1, baseUrl: service.url })
+    await expect(client['accountRetrieve']?.({})).rejects.toMatchObject({ retryAfter: 0 })
+  })
+
+  it.each([301, 302, 307])('reports a redirection %i, and follows none', async status => {
+    const body = { id: 'acc_1' }
+    await using service = await openScriptedService([
+      { status, headers: { Location: '/other' }, body: '' },
+      { status: 200, body },
+    ])
+    const client = built.createClient({ ...options, baseUrl: service.url })
+    await expect(client['accountRetrieve']?.({})).rejects.toMatchObject({ name: 'ApiError', status })
+    expect(service.received).toHaveLength(1)
+  })
+
+  it.each([{}, { accountId: 'acc_1' }])('names the address of a success that is not JSON: %j', async login => {
+    const page = { status: 200, body: '<html>Welcome</html>' }
+    await using service = await openScriptedService([page, page])
+    const client = built.createClient({ ...options, ...login, baseUrl: service.url })
+    const failed = client['customerList']?.({ query: { limit: 2 } }) as unknown as { page: () => Promise<unknown> }
+    const path = 'accountId' in login ? '/login answered POST' : '/customers answered GET'
+    const message = `${service.url}${path} with no JSON. Check the base URL.`
+    await expect(failed.page()).rejects.toMatchObject({ name: 'WattledgerError', message })
+    expect(service.received).toHaveLength(1)
+  })
+
   it.each(['customerUpdate', 'customerDelete'])('sends no %s again after a lost answer', async name => {
     await using service = await openScriptedService(['reset', { status: 200, body: {} }])
     const client = built.createClient({ ...options, baseUrl: service.url })
@@ -143,6 +179,32 @@ describe('the client', () => {
   })
 })
 
+describe('the settings', () => {
+  it.each([undefined, '', 'energy.example.com', 'ftp://energy.example.com', 'http://', 'http://a b', 'sk_test_0'])(
+    'with the base URL %s are refused',
+    baseUrl => {
+      const create = () => built.createClient({ ...options, baseUrl })
+      expect(create).toThrow(built.WattledgerError)
+      expect(create).toThrow('The base URL is wrong. Write http:// or https:// and a host: https://energy.example.com.')
+    },
+  )
+
+  it.each([undefined, '', ' \n', 'sk_test_ö', 'sk_test\n_0', 'sk_test_0…'])('with the key %j are refused', apiKey => {
+    const create = () => built.createClient({ apiKey, baseUrl: 'http://127.0.0.1' })
+    expect(create).toThrow(built.WattledgerError)
+    expect(create).toThrow(
+      /^The API key is missing, or has characters that no key has. Set a key sk_live_… or sk_test_….$/,
+    )
+  })
+
+  it('can have white space around the key and the base URL', async () => {
+    await using service = await openScriptedService([{ status: 200, body: {} }])
+    const client = built.createClient({ apiKey: ' sk_test_0\n', baseUrl: ` ${service.url}//\n` })
+    await client['accountRetrieve']?.({})
+    expect(service.received[0]).toMatchObject({ path: '/account', headers: { authorization: 'Bearer sk_test_0' } })
+  })
+})
+
 describe('a webhook delivery', () => {
   const secret = `whsec_${Buffer.from('a secret of a webhook endpoint').toString('base64')}`
   const at = Date.UTC(2026, 0, 1)
@@ -163,9 +225,29 @@ describe('a webhook delivery', () => {
     expect(built.writeExact(event)).toBe(body)
   })
 
+  it('is accepted with names of headers in any letter case', () => {
+    const { headers, ...rest } = signed()
+    const upper = Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value])
+    expect(built.writeExact(built.verifyWebhook({ ...rest, headers: Object.fromEntries(upper) }))).toBe(body)
+  })
+
+  it.each([undefined, null, '', 'whsec_', 'whsec_!!!!', `whsec_${Buffer.alloc(15).toString('base64')}`])(
+    'is refused without a complete secret: %s',
+    wrong => {
+      const key = Buffer.from((wrong ?? '').slice('whsec_'.length), 'base64')
+      const forged = createHmac('sha256', key)
+        .update(`evt_1.${at / 1000}.${body}`)
+        .digest('base64')
+      const headers = { ...signed().headers, 'webhook-signature': `v1,${forged}` }
+      const verify = () => built.verifyWebhook({ ...signed(), headers, secret: wrong })
+      expect(verify).toThrow(built.WebhookVerificationError)
+      expect(verify).toThrow('The secret is missing or incomplete. Set the whsec_… secret of the endpoint.')
+    },
+  )
+
   it.each([
     ['another body', { ...signed(), body: body.replace('2', '3') }],
-    ['another secret', { ...signed(), secret: 'whsec_AAAA' }],
+    ['another secret', { ...signed(), secret: `whsec_${'A'.repeat(32)}` }],
     ['an old time', { ...signed(), now: at + 301_000 }],
     ['a missing header', { ...signed(), headers: {} }],
   ])('with %s is refused', (_, delivery) => {

@@ -14,11 +14,14 @@ from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import httpx
+
 from wattledger import (
     ApiError,
     AsyncWattledger,
     ConnectionError,
     Wattledger,
+    WattledgerError,
     WebhookVerificationError,
     parse_exact,
     verify_webhook,
@@ -127,6 +130,71 @@ class Retries(unittest.TestCase):
         self.assertEqual([path for _, path, _ in received], ["/login", "/account", "/login", "/account"])
         self.assertEqual(received[3][2]["Authorization"], "Bearer b")
 
+    def test_reports_a_redirection(self) -> None:
+        answers = [(302, {"Location": "/other"}, ""), (200, {}, {})]
+        with scripted_service(answers) as (url, received), self.assertRaises(ApiError) as caught:
+            Wattledger(url, "sk_test_0").account_retrieve()
+        self.assertEqual([caught.exception.status, len(received)], [302, 1])
+
+    def test_names_the_address_of_a_success_that_is_not_json(self) -> None:
+        page = (200, {}, "<html>Welcome</html>")
+        for account_id, words in ((None, "/customers answered GET"), ("acc_1", "/login answered POST")):
+            with scripted_service([page, page]) as (url, received), self.assertRaises(WattledgerError) as caught:
+                Wattledger(url, "sk_test_0", account_id=account_id).customer_list(limit=2).page()
+            self.assertEqual(str(caught.exception), f"{url}{words} with no JSON. Check the base URL.")
+            self.assertEqual(len(received), 1)
+
+    def test_names_the_address_of_a_success_that_is_not_json_with_async(self) -> None:
+        async def read(url: str) -> None:
+            async with AsyncWattledger(url, "sk_test_0") as client:
+                await client.account_retrieve()
+
+        with scripted_service([(200, {}, "")]) as (url, received):
+            with self.assertRaisesRegex(WattledgerError, "/account answered GET"):
+                asyncio.run(read(url))
+        self.assertEqual(len(received), 1)
+
+    def test_does_not_repeat_a_request_that_cannot_be_sent(self) -> None:
+        for error in (httpx.UnsupportedProtocol("wrong"), httpx.LocalProtocolError("wrong")):
+            requests: list[httpx.Request] = []
+
+            def refuse(request: httpx.Request, error: Exception = error, requests: list[Any] = requests) -> Any:
+                requests.append(request)
+                raise error
+
+            with Wattledger("http://127.0.0.1", "sk_test_0") as client:
+                client._http = httpx.Client(transport=httpx.MockTransport(refuse))
+                with self.assertRaisesRegex(WattledgerError, "is wrong. It was not sent"):
+                    client.account_retrieve()
+            self.assertEqual(len(requests), 1)
+
+
+class Settings(unittest.TestCase):
+    def test_need_a_base_url(self) -> None:
+        hosts = ["energy.example.com", "ftp://energy.example.com", "http://", "http://a:b", "http://a b"]
+        wrong: list[Any] = [None, "", *hosts, "sk_test_0"]
+        for make in (Wattledger, AsyncWattledger):
+            for base_url in wrong:
+                with self.assertRaisesRegex(WattledgerError, "Write http:// or https://") as caught:
+                    make(base_url, "sk_test_0")
+                self.assertNotIn("sk_test_0", str(caught.exception))
+
+    def test_need_a_key_and_keep_it_secret(self) -> None:
+        wrong: list[Any] = [None, "", " \n", "sk_test_ö", "sk_test\n_0", "sk_test_0…"]
+        for api_key in wrong:
+            with self.assertRaises(WattledgerError) as caught:
+                Wattledger("http://127.0.0.1", api_key)
+            self.assertEqual(
+                str(caught.exception),
+                "The API key is missing, or has characters that no key has. Set a key sk_live_… or sk_test_….",
+            )
+
+    def test_can_have_white_space_around_them(self) -> None:
+        with scripted_service([(200, {}, {})]) as (url, received):
+            Wattledger(f" {url}//\n", " sk_test_0\n").account_retrieve()
+        _, path, headers = received[0]
+        self.assertEqual([path, headers["Authorization"]], ["/account", "Bearer sk_test_0"])
+
 
 class Lists(unittest.TestCase):
     pages = [
@@ -154,8 +222,7 @@ class Webhooks(unittest.TestCase):
     secret = "whsec_" + base64.b64encode(b"a secret of a webhook endpoint").decode()
     body = '{"type":"price.update","data":{"value":0.1234567890123456}}'
 
-    def headers(self) -> dict[str, str]:
-        key = base64.b64decode(self.secret.removeprefix("whsec_"))
+    def headers(self, key: bytes = b"a secret of a webhook endpoint") -> dict[str, str]:
         signed = hmac.new(key, f"evt_1.1767225600.{self.body}".encode(), hashlib.sha256).digest()
         signature = f"v1,AAAA v1,{base64.b64encode(signed).decode()}"
         return {"Webhook-Id": "evt_1", "webhook-timestamp": "1767225600", "webhook-signature": signature}
@@ -167,12 +234,23 @@ class Webhooks(unittest.TestCase):
     def test_refuses_other_deliveries(self) -> None:
         for secret, headers, body, now in (
             (self.secret, self.headers(), self.body + " ", 1767225600),
-            ("whsec_AAAA", self.headers(), self.body, 1767225600),
+            ("whsec_" + "A" * 32, self.headers(), self.body, 1767225600),
             (self.secret, self.headers(), self.body, 1767225901),
             (self.secret, {}, self.body, 1767225600),
         ):
             with self.assertRaises(WebhookVerificationError):
                 verify_webhook(secret, headers, body, now=now)
+
+    def test_refuses_forged_deliveries_without_a_complete_secret(self) -> None:
+        secrets: list[Any] = [None, "", "whsec_", "whsec_!!!!", "whsec_A", "whsec_ö"]
+        forged = [(secret, b"") for secret in secrets]
+        short = bytes(15)
+        for secret, key in [*forged, ("whsec_" + base64.b64encode(short).decode(), short)]:
+            with self.assertRaises(WebhookVerificationError) as caught:
+                verify_webhook(secret, self.headers(key), self.body, now=1767225600)
+            self.assertEqual(
+                str(caught.exception), "The secret is missing or incomplete. Set the whsec_… secret of the endpoint."
+            )
 
 
 if __name__ == "__main__":

@@ -9,8 +9,7 @@ from typing import Any
 import httpx
 
 from ._errors import WattledgerError
-from ._exact_json import parse_exact
-from ._exchange import Exchange, Send, Session
+from ._exchange import Exchange, Send, Session, read_json
 from ._operation import Api, AsyncCaller, Caller
 from ._records import ChunkWriter, cut_records
 from ._retry import RetryOptions
@@ -87,7 +86,7 @@ class Client(Caller):
 
     def _call(self, name: str, **request: Any) -> Any:
         answer = self._run(self._session.perform(name, **request))
-        return parse_exact(answer.content, self._api.integers)
+        return read_json(answer, self._api.integers)
 
     @contextmanager
     def download(self, name: str, accept: str, **request: Any) -> Iterator[Iterator[bytes]]:
@@ -171,7 +170,7 @@ class AsyncClient(AsyncCaller):
 
     async def _call(self, name: str, **request: Any) -> Any:
         answer = await self._run(self._session.perform(name, **request))
-        return parse_exact(answer.content, self._api.integers)
+        return read_json(answer, self._api.integers)
 
     @asynccontextmanager
     async def download(self, name: str, accept: str, **request: Any) -> AsyncIterator[AsyncIterator[bytes]]:

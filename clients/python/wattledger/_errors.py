@@ -28,4 +28,4 @@ class ConnectionError(WattledgerError):
 
 
 class WebhookVerificationError(WattledgerError):
-    """A webhook delivery is not from the service, or is too old."""
+    """A webhook delivery is not from the service, or is too old, or the secret is incomplete."""

@@ -15,6 +15,7 @@ from ._errors import ApiError, ConnectionError, WattledgerError
 from ._exact_json import decimal_text, parse_exact, write_exact
 from ._operation import Api, Operation
 from ._retry import RetryOptions, retry_after_seconds, retry_delay
+from ._settings import read_api_key, read_base_url
 
 #: Share of its life after which a token is renewed.
 USABLE_SHARE = 0.9
@@ -60,6 +61,16 @@ def _error_body(answer: httpx.Response) -> dict[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
+def read_json(answer: httpx.Response, integers: frozenset[str]) -> Any:
+    """Parse an answer. Another server or a proxy can answer with success and other text."""
+    try:
+        return parse_exact(answer.content, integers)
+    except ValueError as error:
+        method, url = answer.request.method, answer.request.url
+        address = f"{url.scheme}://{url.netloc.decode()}{url.path}"
+        raise WattledgerError(f"{address} answered {method} with no JSON. Check the base URL.") from error
+
+
 def _failure_of(answer: httpx.Response) -> ApiError:
     body = _error_body(answer)
     retry_after = retry_after_seconds(answer.headers.get("retry-after"), time.time())
@@ -71,8 +82,8 @@ class Session:
 
     def __init__(self, api: Api, base_url: str, api_key: str, account_id: str | None, options: RetryOptions):
         self.api = api
-        self._base_url = base_url.rstrip("/")
-        self._api_key = api_key
+        self._base_url = read_base_url(base_url)
+        self._api_key = read_api_key(api_key)
         self._account_id = account_id
         self._options = options
         self._token: str | None = None
@@ -133,6 +144,8 @@ class Session:
                 status, code, retry_after = error.status, error.code, error.retry_after
             else:
                 host = httpx.URL(send.url).host
+                if isinstance(result, (httpx.UnsupportedProtocol, httpx.LocalProtocolError)):
+                    raise WattledgerError(f"The request {send.method} to {host} is wrong. It was not sent.") from result
                 error = ConnectionError(f"{host} did not answer {send.method}. The outcome is unknown.")
                 error.__cause__ = result
                 status, code, retry_after = None, None, None
@@ -164,7 +177,7 @@ class Session:
             return f"Bearer {self._api_key}"
         if self._token is None or time.monotonic() >= self._token_until:
             answer = yield from self.perform("account_login_post")
-            login = parse_exact(answer.content, self.api.integers)
+            login = read_json(answer, self.api.integers)
             self._token_until = time.monotonic() + login["expires_in"] * USABLE_SHARE
             self._token = f"Bearer {login['bearer_token']}"
         return self._token

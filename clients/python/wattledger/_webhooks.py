@@ -11,6 +11,19 @@ from ._errors import WebhookVerificationError
 from ._exact_json import parse_exact
 
 TOLERANCE_SECONDS = 300
+MIN_KEY_BYTES = 16
+
+
+def _key_of(secret: Any) -> bytes:
+    """Return the key of a secret. A key that is empty or short lets everybody sign."""
+    text = secret.strip() if isinstance(secret, str) else ""
+    try:
+        key = base64.b64decode(text.removeprefix("whsec_"), validate=True)
+    except ValueError:
+        key = b""
+    if len(key) < MIN_KEY_BYTES:
+        raise WebhookVerificationError("The secret is missing or incomplete. Set the whsec_… secret of the endpoint.")
+    return key
 
 
 def verify_delivery(
@@ -24,6 +37,7 @@ def verify_delivery(
 
     Raises WebhookVerificationError. Source: docs/webhooks.md #receive-a-delivery.
     """
+    key = _key_of(secret)
     found = {name.lower(): value for name, value in headers.items()}
     for name in ("webhook-id", "webhook-timestamp", "webhook-signature"):
         if name not in found:
@@ -34,7 +48,6 @@ def verify_delivery(
     if not is_number or abs(at - int(timestamp)) > TOLERANCE_SECONDS:
         raise WebhookVerificationError("The time of the delivery is more than five minutes away.")
     content = body.encode() if isinstance(body, str) else body
-    key = base64.b64decode(secret.removeprefix("whsec_"))
     signed = f"{found['webhook-id']}.{timestamp}.".encode() + content
     expected = "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
     signatures = found["webhook-signature"].split(" ")

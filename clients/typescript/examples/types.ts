@@ -1,7 +1,7 @@
 // Compiled only: each line marked with `@ts-expect-error` must be an error.
 import { createClient, decimal, type WebhookEvent } from '@wattledger/client'
 
-const client = createClient({ baseUrl: 'http://127.0.0.1', apiKey: '' })
+const client = createClient({ baseUrl: 'http://127.0.0.1', apiKey: 'sk_test_0' })
 const value = decimal('1')
 const times = { start_time: '2026-01-01T00:00:00Z', end_time: '2026-01-01T01:00:00Z' }
 

@@ -11,6 +11,7 @@ import { parseExact, writeExact } from './exact-json.js'
 import type { CallOptions, Input, OperationRow } from './operation.js'
 import { createPages, type Page } from './pages.js'
 import { type ChunkOptions, cutRecords } from './records.js'
+import { readApiKey, readBaseUrl } from './settings.js'
 import { sendWithRetries, type TransportOptions, type WireRequest } from './transport.js'
 
 /** Settings of a client. */
@@ -96,14 +97,28 @@ const waitForBatch = async (
   }
 }
 
-const createSender = ({ apiVersion, integers }: Api, given: ClientOptions) => {
+const readText = (response: Response): Promise<string> => response.text()
+
+/** Parse the answer of a request. Another server or a proxy can answer with success and other text. */
+const parseAnswer = ({ method, url }: WireRequest, text: string, integers: ReadonlySet<string>): unknown => {
+  try {
+    return parseExact(text, integers)
+  } catch (cause) {
+    const { origin, pathname } = new URL(url)
+    throw new WattledgerError(`${origin}${pathname} answered ${method} with no JSON. Check the base URL.`, { cause })
+  }
+}
+
+const createSender = ({ apiVersion, integers }: Api, settings: ClientOptions) => {
+  const base = readBaseUrl(settings.baseUrl)
+  const given = { ...settings, apiKey: readApiKey(settings.apiKey) }
   const options: TransportOptions = { ...defaults, ...given }
-  const base = given.baseUrl.endsWith('/') ? given.baseUrl.slice(0, -1) : given.baseUrl
-  const readJson = async (response: Response): Promise<unknown> => parseExact(await response.text(), integers)
+  const sendJson = async (request: WireRequest, authorization: Authorization | null): Promise<unknown> =>
+    parseAnswer(request, await sendWithRetries(request, authorization, readText, options), integers)
   const login = async (): Promise<Login> => {
     const headers = { 'Api-Version': apiVersion }
     const request: WireRequest = { method: 'POST', url: `${base}/login`, headers, isRepeatable: true }
-    return (await sendWithRetries(request, basicAuthorization(given), readJson, options)) as Login
+    return (await sendJson(request, basicAuthorization(given))) as Login
   }
   const bearer = createAuthorization(given, login)
   const authorizationOf = ({ access }: OperationRow): Authorization | null => {
@@ -128,7 +143,7 @@ const createSender = ({ apiVersion, integers }: Api, given: ClientOptions) => {
   }
   return {
     json: (row: OperationRow, input: AnyInput, headers = {}): Promise<unknown> =>
-      sendWithRetries(requestOf(row, input, headers), authorizationOf(row), readJson, options),
+      sendJson(requestOf(row, input, headers), authorizationOf(row)),
     stream: (row: OperationRow, input: AnyInput, Accept: string): Promise<ReadableStream<Uint8Array>> => {
       const read = async ({ body }: Response) => body ?? new ReadableStream<Uint8Array>()
       // A stream may take longer than an attempt. The caller's signal ends it.

@@ -36,7 +36,7 @@ export class ConnectionError extends WattledgerError {
   override readonly name = 'ConnectionError'
 }
 
-/** A webhook delivery is not from the service, or is too old. */
+/** A webhook delivery is not from the service, or is too old, or the secret is incomplete. */
 export class WebhookVerificationError extends WattledgerError {
   override readonly name = 'WebhookVerificationError'
 }

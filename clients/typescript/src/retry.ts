@@ -19,7 +19,8 @@ const firstDelayMs = 250
 export const retryAfterMs = (text: string | null, at: number): number | null => {
   if (text === null) return null
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1000
-  const date = Date.parse(text)
+  // A date has a letter. Without one, `Date.parse` reads a number such as "0.5" as a date.
+  const date = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(date) ? null : Math.max(0, date - at)
 }
 

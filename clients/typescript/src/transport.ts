@@ -55,7 +55,7 @@ const send = async <Answer>(
       method: request.method,
       headers: { ...request.headers, ...(authorization === null ? {} : { Authorization: authorization }) },
       body: request.body ?? null,
-      redirect: 'error',
+      redirect: 'manual',
       signal: request.signal === undefined ? limit : AbortSignal.any([limit, request.signal]),
     })
     return response.ok ? { answer: await read(response) } : await failureOf(response)
@@ -68,7 +68,8 @@ const send = async <Answer>(
 }
 
 /**
- * Send a request until it succeeds, is refused, or has no attempt left.
+ * Send a request until it succeeds, is refused, or has no attempt left. `read` only receives the answer:
+ * its errors are those of the network.
  * Throws ApiError or ConnectionError, or the reason of the caller's signal.
  */
 export const sendWithRetries = async <Answer>(

@@ -69,5 +69,6 @@ export type ClientModule = {
   readonly verifyWebhook: (delivery: object) => unknown
   readonly ApiError: ErrorClass
   readonly ConnectionError: ErrorClass
+  readonly WattledgerError: ErrorClass
   readonly WebhookVerificationError: ErrorClass
 }

@@ -49,11 +49,11 @@ describe.each(languages)('the program in $language', ({ language, file, run, pro
   })
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  const verify = (timestamp: number, signatures: string, text = body): number | null => {
+  const verify = (timestamp: number, signatures: string, text = body, with_ = secret): number | null => {
     const [command, ...args] = [...run, join(folder, file), 'evt_1', String(timestamp), signatures]
     const { status } = spawnSync(command ?? '', args, {
       input: text,
-      env: { ...process.env, WEBHOOK_SECRET: secret, GOFLAGS: '-mod=mod' },
+      env: { ...process.env, WEBHOOK_SECRET: with_, GOFLAGS: '-mod=mod' },
       stdio: ['pipe', 'ignore', 'ignore'],
     })
     return status
@@ -67,6 +67,14 @@ describe.each(languages)('the program in $language', ({ language, file, run, pro
       expect([verify(now, valid), verify(now, `${foreign} ${valid}`)]).toEqual([0, 0])
       expect([verify(now, valid, `${body} `), verify(now, foreign), verify(now, 'v1,')]).toEqual([1, 1, 1])
       expect(verify(now - 600, sign('evt_1', now - 600, body))).toBe(1)
+    },
+    120_000,
+  )
+
+  it.skipIf(!isInstalled(probe)).each(['', 'whsec_', `whsec_${Buffer.alloc(15).toString('base64')}`])(
+    'refuses a forged delivery with the incomplete secret "%s"',
+    incomplete => {
+      expect(verify(now, sign('evt_1', now, body, incomplete), body, incomplete)).toBe(1)
     },
     120_000,
   )
