@@ -71,13 +71,13 @@ const chargePointOf = (path: string): string | null => {
 /**
  * Open a central system for charge points (OCPP 1.6 JSON) that forwards their energy registers.
  * `locationOf` returns the location of a charge point. A charge point gets its answer after the service has stored the
- * readings; otherwise it gets an error and sends them again. `setAside` keeps a message that the service can never
+ * readings; otherwise it gets an error and sends them again. `deadLetter` keeps a message that the service can never
  * accept. The charge point gets an answer then, so that it sends its next messages.
  */
 export const openOcppBridge = async (
   service: Service,
   locationOf: (chargePoint: string) => string,
-  setAside: (chargePoint: string, message: string, reason: string) => void,
+  deadLetter: (chargePoint: string, message: string, reason: string) => void,
 ) => {
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0, handleProtocols: () => 'ocpp1.6' })
   server.on('connection', (socket, request) => {
@@ -95,7 +95,7 @@ export const openOcppBridge = async (
         socket.send(JSON.stringify([3, id, {}]))
       } catch (error) {
         if (error instanceof BodyRefused) {
-          setAside(chargePoint, data.toString(), error.message)
+          deadLetter(chargePoint, data.toString(), error.message)
           return socket.send(JSON.stringify([3, id, {}]))
         }
         socket.send(JSON.stringify([4, id, 'InternalError', String(error), {}]))

@@ -104,11 +104,11 @@ describe('bridges', () => {
     const client = await system.login()
     const home = await makeHome(client, { import: 0.3 })
     for (const connector of [1, 2]) await client.ask('POST', '/devices', { reference_id: `charger-7-${connector}` })
-    const aside: string[] = []
+    const deadLettered: string[] = []
     const bridge = await openOcppBridge(
       serviceOf(),
       () => home,
-      (chargePoint, _, reason) => aside.push(`${chargePoint}: ${reason}`),
+      (chargePoint, _, reason) => deadLettered.push(`${chargePoint}: ${reason}`),
     )
     const socket = new WebSocket(`${bridge.url}/ocpp/charger-7`, 'ocpp1.6')
     await new Promise(resolve => socket.addEventListener('open', resolve, { once: true }))
@@ -146,7 +146,7 @@ describe('bridges', () => {
     broken.addEventListener('open', () => broken.send('no JSON'), { once: true })
     expect((await closingOf(broken)).code).toBe(1007)
     expect(await call('3', 'MeterValues', values('2026-01-15T19:00:00Z', '-1'))).toEqual([3, '3', {}])
-    expect(aside).toEqual([expect.stringMatching(/^charger-7: .*value/)])
+    expect(deadLettered).toEqual([expect.stringMatching(/^charger-7: .*value/)])
     const damaged = new WebSocket(`${bridge.url}/ocpp/%E0`, 'ocpp1.6')
     expect((await closingOf(damaged)).code).toBe(1008)
     expect(await call('5', 'Heartbeat', {})).toEqual([3, '5', {}])
