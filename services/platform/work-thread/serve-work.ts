@@ -6,6 +6,7 @@ import { getHeapSpaceStatistics } from 'node:v8'
 import { type MessagePort, receiveMessageOnPort, resourceLimits } from 'node:worker_threads'
 import {
   type FromThread,
+  newObjectsMiB,
   type PausableWork,
   type ToThread,
   usableShareOfHeap,
@@ -135,7 +136,8 @@ const receive = (state: ThreadState, message: ToThread): void => {
  * The spaces of new objects are not counted, because most of these objects are garbage.
  */
 const endIfTooLarge = (): void => {
-  const maxBytes = (resourceLimits.maxOldGenerationSizeMb ?? Number.POSITIVE_INFINITY) * 2 ** 20 * usableShareOfHeap
+  const heapMiB = (resourceLimits.maxOldGenerationSizeMb ?? Number.POSITIVE_INFINITY) - newObjectsMiB
+  const maxBytes = heapMiB * 2 ** 20 * usableShareOfHeap
   let bytes = 0
   for (const { space_name: name, space_used_size: used } of getHeapSpaceStatistics()) {
     if (!name.startsWith('new_')) bytes += used

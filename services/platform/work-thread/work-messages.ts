@@ -28,3 +28,6 @@ export type FromThread =
 
 /** Share of the heap of a thread that its work may use. The rest is for the objects of one slice. */
 export const usableShareOfHeap = 3 / 4
+
+/** Room in MiB for new objects that one garbage collection can make old: more than their spaces hold. */
+export const newObjectsMiB = 96

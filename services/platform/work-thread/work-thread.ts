@@ -4,7 +4,7 @@ import { type FairShare, fairShare, type ShareLimits } from '../concurrency/fair
 import { Failure } from '../failure.ts'
 import { type Chunks, onChunksEnd } from '../http/chunks.ts'
 import { busy } from '../http/request-body.ts'
-import { type FromThread, type ToThread, usableShareOfHeap } from './work-messages.ts'
+import { type FromThread, newObjectsMiB, type ToThread, usableShareOfHeap } from './work-messages.ts'
 
 /** Work to do. `input` is plain data that is copied. `bytes` is its size, or undefined for a small input. */
 export type WorkRequest = {
@@ -94,7 +94,7 @@ const threadOf = ({ script, memoryMiB }: WorkThreadOptions) => {
   }
   const start = (): Worker => {
     const started = new Worker(script, {
-      resourceLimits: { maxOldGenerationSizeMb: Math.ceil(memoryMiB / usableShareOfHeap) },
+      resourceLimits: { maxOldGenerationSizeMb: Math.ceil(memoryMiB / usableShareOfHeap) + newObjectsMiB },
       stdout: false,
       stderr: false,
     })
