@@ -66,7 +66,7 @@ const createCommand: Command = {
   name: 'keys create',
   operands: ['ACCOUNT'],
   summary: 'Create an API key and show its secret once.',
-  details: ['Send the secret as "Authorization: Bearer". The service stores only a hash of it.'],
+  details: ['Send the secret as "Authorization: Bearer". The service stores only its hash.'],
   options: {
     mode: { value: 'MODE', summary: 'Mode of the key.', choices: ['live', 'test'], isRequired: true },
     scope: { value: 'SCOPE', summary: 'Scope of the key. Default: all.', choices: scopes },

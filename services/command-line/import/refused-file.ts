@@ -6,7 +6,7 @@ import { maxListed } from './import-report.ts'
 
 /** File with all refused rows of an import, and the first of them in memory. */
 export type RefusedFile = {
-  /** Remove what the file has of another import, and its state. Call it when the first rows are sent. */
+  /** Remove the rows and the state of another import. Call it when the first rows are sent. */
   readonly begin: () => void
   /** Append a row with the cells of its line. */
   readonly add: (row: RefusedRow, cells: readonly string[]) => void
@@ -69,7 +69,7 @@ export const hasKeptRows = async (path: string, { refused, refusedBytes }: KeptR
     const listed = await readListed(path, refusedBytes)
     return rows === refused + 1 && listed.length === Math.min(refused, maxListed)
   } catch {
-    // A file that is not readable is as good as missing: the import finds the refused rows again.
+    // The import finds the refused rows of an unreadable file again.
     return false
   }
 }

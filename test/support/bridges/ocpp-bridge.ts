@@ -49,7 +49,7 @@ const submissionsOf = (chargePoint: string, { connectorId, transactionId, meterV
 /** Parts of a message of OCPP: its type, id, action and payload. */
 type Frame = readonly [type: number, id: string, action: string, payload: MeterValues]
 
-/** Read a message; null if it is no JSON array. */
+/** Read a message; null if it is not a JSON array. */
 const frameOf = (text: string): Frame | null => {
   try {
     const frame: unknown = JSON.parse(text)

@@ -1,7 +1,7 @@
 /** Address and API key (scope `metering`) of a Wattledger service. */
 export type Service = { readonly url: string; readonly key: string }
 
-/** The service can never accept a body, however often it is sent. */
+/** The service can never accept a body. A repeat cannot succeed. */
 export class BodyRefused extends Error {}
 
 /** Statuses of a body that is wrong. A wrong key or a service that is too busy has another status. */
