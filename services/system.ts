@@ -32,6 +32,7 @@ import {
 } from './platform/role-module.ts'
 import type { Logger } from './platform/telemetry/logger.ts'
 import { serveMetrics } from './platform/telemetry/metrics.ts'
+import { isLoopbackHost } from './platform/webhook-client/address-rule.ts'
 import { openWebhookHttpClient } from './platform/webhook-client/webhook-http-client.ts'
 import { openQueryService } from './query-service/open.ts'
 import { refusalEvents } from './query-service/refusal-events.ts'
@@ -100,6 +101,13 @@ const warnOfForbidden = (logger: Logger): ((host: string) => void) => {
   }
 }
 
+/**
+ * Return whether only programs of this machine reach the service. Others reach a service with a public URL or a proxy.
+ * Source: docs/rules/events-and-webhooks.md #addresses.
+ */
+const isLocalService = ({ host, publicUrl, trustedProxies }: Config): boolean =>
+  isLoopbackHost(host) && publicUrl === null && trustedProxies.length === 0
+
 const openShared = async (
   { config, logger }: Pick<SharedDependencies, 'config' | 'logger'>,
   report: Report,
@@ -108,7 +116,11 @@ const openShared = async (
 ): Promise<SharedDependencies> => {
   const stores = await openStores(config, opening, report, chosenRoles)
   const webhookClient = opening.use(
-    openWebhookHttpClient({ allowedNetworks: config.webhookAllowedNetworks, onForbidden: warnOfForbidden(logger) }),
+    openWebhookHttpClient({
+      allowedNetworks: config.webhookAllowedNetworks,
+      allowsLoopbackInTest: isLocalService(config),
+      onForbidden: warnOfForbidden(logger),
+    }),
   )
   const { holder } = opening.use(await takeIdempotencyLock(stores.database))
   const idempotency = idempotencyKeys(stores.database, holder, sealWith(stores.secrets.secret, 'kept answers'))

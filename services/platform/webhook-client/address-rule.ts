@@ -8,6 +8,13 @@ type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
 const isWithin = (address: ipaddr.IPv4 | ipaddr.IPv6, [network, bits]: Network): boolean =>
   address.kind() === network.kind() && address.match(network, bits)
 
+/** Networks of this machine itself. */
+export const loopbackNetworks: readonly string[] = ['127.0.0.0/8', '::1/128']
+
+/** Return whether a host on which a server listens (a name or an IP address) is reachable from this machine only. */
+export const isLoopbackHost = (host: string): boolean =>
+  host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback')
+
 /** All public IPv6 addresses are in this network. Special ranges inside it are excluded by `range()`. */
 const globalUnicast: Network = ipaddr.parseCIDR('2000::/3')
 

@@ -24,7 +24,7 @@ const refuse = (message: string): Result<never> => refused('webhook_url_refused'
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
 
 export const forbiddenHost = refuse(
-  'url must have a host with public addresses; private and special ones are never called',
+  'url must have a host with public addresses; the operator can allow others with WATTLEDGER_WEBHOOK_ALLOW_NETWORKS',
 )
 
 /**
@@ -36,26 +36,28 @@ const isReserved = (host: string): boolean =>
 
 const maxLabelLength = 63
 
-/** Refuse a host name that cannot be public, unless the operator allows private networks. */
-const validateHostName = (host: string, allowsNetworks: boolean): Result<null> => {
+/** Addresses, and host names that are not public, which webhooks of a mode can call. */
+export type UrlRule = {
+  readonly isAllowedAddress: AddressRule
+  readonly allowsReservedName: (host: string) => boolean
+}
+
+/** Refuse a host name that cannot be public, unless the rule allows it. */
+const validateHostName = (host: string, { allowsReservedName }: UrlRule): Result<null> => {
   if (host.length > 253 || host.split('.').some(label => label === '' || label.length > maxLabelLength)) {
     return refuse(`url must have a host of at most 253 characters, with 1 to ${maxLabelLength} between its dots`)
   }
-  return isReserved(host) && !allowsNetworks ? forbiddenHost : accepted(null)
+  return isReserved(host) && !allowsReservedName(host) ? forbiddenHost : accepted(null)
 }
 
 /**
  * Validate the text of a webhook URL: https (http in test mode), no credentials, no fragment and no port of another
  * protocol.
- * An IP address in any notation must be allowed. A host name must be public, unless private networks are allowed.
+ * An IP address in any notation must be allowed. A host name must be public or allowed.
  * Returns the normalised URL. The addresses of a host name are validated at each connection.
  * Source: docs/rules/events-and-webhooks.md #addresses.
  */
-export const validateUrlText = (
-  text: string,
-  liveMode: boolean,
-  { isAllowedAddress, allowsNetworks }: { readonly isAllowedAddress: AddressRule; readonly allowsNetworks: boolean },
-): Result<URL> => {
+export const validateUrlText = (text: string, liveMode: boolean, rule: UrlRule): Result<URL> => {
   if (text.length > maxUrlLength) return refuse(`url must have at most ${maxUrlLength} characters`)
   if (!plainUrl.test(text) || unsafe.test(text) || !URL.canParse(text)) {
     return refuse('url must be an absolute address such as https://example.com/webhooks')
@@ -68,7 +70,7 @@ export const validateUrlText = (
   if (url.port !== '' && badPorts.has(Number(url.port)))
     return refuse(`url must not name port ${url.port}, which belongs to another protocol`)
   const host = hostOf(url)
-  if (host === '' || (isIP(host) !== 0 && !isAllowedAddress(host))) return forbiddenHost
-  const named = isIP(host) === 0 ? validateHostName(host, allowsNetworks) : accepted(null)
+  if (host === '' || (isIP(host) !== 0 && !rule.isAllowedAddress(host))) return forbiddenHost
+  const named = isIP(host) === 0 ? validateHostName(host, rule) : accepted(null)
   return named.ok ? accepted(url) : named
 }

@@ -3,14 +3,16 @@ import { isIP, type LookupFunction } from 'node:net'
 import type { Agent, buildConnector } from 'undici'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { Failure } from '../failure.ts'
-import { type AddressRule, addressRule } from './address-rule.ts'
+import { type AddressRule, addressRule, loopbackNetworks } from './address-rule.ts'
 import { attemptError, readAnswer } from './answer.ts'
-import { forbiddenHost, hostOf, validateUrlText } from './validate-url.ts'
+import { forbiddenHost, hostOf, type UrlRule, validateUrlText } from './validate-url.ts'
 
 /** Resolves the addresses of a host. Rejects if there are none or the name servers fail. */
 type ResolveHost = (hostname: string) => Promise<readonly string[]>
 
 const localhost = ['127.0.0.1', '::1']
+
+const isLocalhost = (hostname: string): boolean => hostname === 'localhost' || hostname.endsWith('.localhost')
 
 /**
  * Create a resolver that asks the name servers of the machine. It does not read the hosts file.
@@ -20,7 +22,7 @@ const localhost = ['127.0.0.1', '::1']
 const systemResolver = (): ResolveHost => {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 })
   return async hostname => {
-    if (hostname === 'localhost' || hostname.endsWith('.localhost')) return localhost
+    if (isLocalhost(hostname)) return localhost
     const found = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
     const addresses = found.flatMap(one => (one.status === 'fulfilled' ? one.value : []))
     const [first] = found
@@ -66,6 +68,8 @@ export type WebhookHttpClient = AsyncDisposable & {
 export type WebhookHttpClientOptions = {
   /** Networks (CIDR) that are allowed in addition to public addresses. */
   readonly allowedNetworks: readonly string[]
+  /** True if test mode may call this machine: its loopback addresses, and names under `localhost`. */
+  readonly allowsLoopbackInTest?: boolean
   readonly resolve?: ResolveHost
   /** Called with a host that is refused because its addresses are not public. */
   readonly onForbidden?: (host: string) => void
@@ -133,6 +137,27 @@ const createAgent = async (resolve: ResolveHost, isAllowedAddress: AddressRule, 
   })
 }
 
+/** Rule and agent of a mode. Modes share no connection, because one mode may call addresses that the other may not. */
+type ModeClient = { readonly rule: UrlRule; readonly agent: () => Promise<Agent>; readonly close: () => Promise<void> }
+
+const openModeClient = (rule: UrlRule, resolve: ResolveHost, timeoutMs: number): ModeClient => {
+  let agent: Promise<Agent> | null = null
+  return {
+    rule,
+    agent: () => {
+      agent ??= createAgent(resolve, rule.isAllowedAddress, timeoutMs)
+      return agent
+    },
+    close: async () => (await agent)?.destroy(),
+  }
+}
+
+/** Create the rule of a mode. With networks of the operator, names of private networks are validated by their addresses. */
+const modeRule = (networks: readonly string[], allowsLoopback: boolean): UrlRule => ({
+  isAllowedAddress: addressRule(allowsLoopback ? [...networks, ...loopbackNetworks] : networks),
+  allowsReservedName: host => networks.length > 0 || (allowsLoopback && isLocalhost(host)),
+})
+
 /**
  * Open the HTTP client for subscribers. It validates the address of each connection and reuses connections.
  * It verifies certificates, does not follow redirects, and ignores proxy settings of the environment.
@@ -140,32 +165,31 @@ const createAgent = async (resolve: ResolveHost, isAllowedAddress: AddressRule, 
  */
 export const openWebhookHttpClient = (options: WebhookHttpClientOptions): WebhookHttpClient => {
   const { resolve = systemResolver(), timeoutMs = defaultTimeoutMs, onForbidden = () => undefined } = options
-  const isAllowedAddress = addressRule(options.allowedNetworks)
-  const rule = { isAllowedAddress, allowsNetworks: options.allowedNetworks.length > 0 }
-  let agent: Promise<Agent> | null = null
-  const openAgent = (): Promise<Agent> => {
-    agent ??= createAgent(resolve, isAllowedAddress, timeoutMs)
-    return agent
-  }
+  const { allowedNetworks, allowsLoopbackInTest = false } = options
+  const live = openModeClient(modeRule(allowedNetworks, false), resolve, timeoutMs)
+  const test = openModeClient(modeRule(allowedNetworks, allowsLoopbackInTest), resolve, timeoutMs)
+  const modeClient = (liveMode: boolean): ModeClient => (liveMode ? live : test)
   const send = async (request: Post): Promise<Omit<PostOutcome, 'durationMs'>> => {
+    const { rule, agent } = modeClient(request.liveMode)
     const validated = validateUrlText(request.url, request.liveMode, rule)
     if (!validated.ok) throw new Failure('address_forbidden', validated.refusal.message)
     const { origin, pathname, search } = validated.value
-    const open = await openAgent()
+    const open = await agent()
     const signal = AbortSignal.timeout(timeoutMs)
     const { headers, body } = request
     const answer = await open.request({ origin, path: pathname + search, method: 'POST', headers, body, signal })
     return readAnswer(answer)
   }
   return {
-    prepare: async () => void (await openAgent()),
+    prepare: async () => void (await Promise.all([live.agent(), test.agent()])),
     validateUrl: async (text, liveMode) => {
+      const { rule } = modeClient(liveMode)
       const validated = validateUrlText(text, liveMode, rule)
       if (validated === forbiddenHost) onForbidden(hostOf(new URL(text)))
       if (!validated.ok) return validated
       const host = hostOf(validated.value)
       const known = isIP(host) === 0 ? await waitUpTo(resolve(host), resolveTimeoutMs) : null
-      if (known === null || known.every(isAllowedAddress)) return accepted(validated.value.href)
+      if (known === null || known.every(rule.isAllowedAddress)) return accepted(validated.value.href)
       onForbidden(host)
       return forbiddenHost
     },
@@ -180,7 +204,7 @@ export const openWebhookHttpClient = (options: WebhookHttpClientOptions): Webhoo
       }))
       return { ...outcome, durationMs: Math.round(performance.now() - startedAt) }
     },
-    [Symbol.asyncDispose]: async () => (await agent)?.destroy(),
+    [Symbol.asyncDispose]: async () => void (await Promise.all([live.close(), test.close()])),
   }
 }
 
