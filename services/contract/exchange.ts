@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { ReferenceResolver } from '../domain/reference.ts'
 import { accepted, type Refusal, type Result, refused } from '../domain/refusal.ts'
 import type { ApiVersion } from './api-version.ts'
+import { type DryRunWire, dryRunShape } from './dry-run.ts'
 import { answerToEarlier, refusalToEarlier, requestFromApiVersion, type VersionRename } from './earlier-api-version.ts'
 import { exactNumber, isExactDouble, isNumberText } from './json/exact-number.ts'
 import { isJsonObject, type JsonObject, mapObjectsAt, pathNames } from './json/json-path.ts'
@@ -203,6 +204,10 @@ export const refusalInApiVersion = (operation: Operation, refusal: Refusal, apiV
   apiVersion === 'current'
     ? refusal
     : refusalToEarlier(refusal, [...(operation.renames?.body ?? []), ...(operation.renames?.query ?? [])])
+
+/** Translate the answer of a dry run to an API version. */
+export const dryRunInApiVersion = (dryRun: DryRunWire, apiVersion: ApiVersion): unknown =>
+  apiVersion === 'current' ? dryRun : withoutNullTexts(dryRun, dryRunShape)
 
 /** Translate an answer of an operation to an API version. */
 export const answerInApiVersion = (operation: Operation, answer: unknown, apiVersion: ApiVersion): unknown =>

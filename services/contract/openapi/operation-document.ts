@@ -300,7 +300,7 @@ const describeAnswer = (operation: Operation, apiVersion: ApiVersion, name: Name
   if (operation.canBePending === true)
     return { 200: described, 202: { ...described, description: 'Accepted, not calculated yet' } }
   if (operation.dryRun !== true) return { [operation.status]: described }
-  const dryRun = name(schemaOf(dryRunShape), 'DryRun')
+  const dryRun = name(answerSchema(dryRunShape, undefined, apiVersion), 'DryRun')
   if (operation.status !== 200)
     return {
       200: { ...described, description: 'Dry run', content: jsonContent(dryRun, dryRunExample) },

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffTerms } from '../../domain/tariff/tariff.ts'
+import { dryRunMember } from '../dry-run.ts'
 import { fields, identifier, instant, objectIdentifier, oneOf, optional, text } from '../field.ts'
 import { readTariffTermsInSteps, type TariffTermsInput } from './read-tariff-terms.ts'
 import { marketSchedule, scheduleFrame } from './tariff-schedule.ts'
@@ -58,6 +59,7 @@ export const tariffCreation = fields({
   contract_end_date: optional(instant).describe('Exclusive. Default: open.'),
   timezone: optional(text()).describe('Optional; must equal the time zone of the location.'),
   connection_type: optional(oneOf('MANUAL')),
+  dry_run: dryRunMember,
 })
 
 /** Validate a tariff, in steps. Refuses invalid terms with the path in the schedule. */

@@ -5,6 +5,7 @@ import { scheduleAt, schedulesOf } from '../../domain/tariff/tariff-version.ts'
 import type { OwnedObject } from '../../domain/tenant.ts'
 import { count, idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
+import { dryRunMember, dryRunParameter } from '../dry-run.ts'
 import {
   clearable,
   fields,
@@ -186,6 +187,8 @@ export const tariffCreate = defineOperation({
   access: 'all',
   routes: routes('POST'),
   references: { body: { location_id: locationOnly } },
+  query: parameters({ dry_run: dryRunParameter }),
+  dryRun: true,
   body: tariffCreation,
   renames: { body: [{ current: 'component' }], answer: renamesAt('') },
   answer,
@@ -279,11 +282,15 @@ export const tariffUpdate = defineOperation({
   access: 'all',
   routes: routes('PATCH', '/{id}'),
   references: { body: { location_id: locationOnly } },
-  body: fields({ ...fixedMembers(tariffShape), ...tariffPatch }).superRefine((patch, context) => {
-    if (patch.effective_from !== undefined && patch.schedule === undefined) {
-      refuseField(context, 'field_required', 'is required with effective_from', ['schedule'])
-    }
-  }),
+  query: parameters({ dry_run: dryRunParameter }),
+  dryRun: true,
+  body: fields({ ...fixedMembers(tariffShape), ...tariffPatch, dry_run: dryRunMember }).superRefine(
+    (patch, context) => {
+      if (patch.effective_from !== undefined && patch.schedule === undefined) {
+        refuseField(context, 'field_required', 'is required with effective_from', ['schedule'])
+      }
+    },
+  ),
   renames: { body: renamesAt(''), answer: renamesAt('') },
   answer,
   status: 200,
@@ -314,5 +321,6 @@ export const tariffDelete = defineOperation({
   ...deletion,
   refusals: ['plan_managed'],
   routes: routes('DELETE', '/{id}'),
-  query: parameters({ void: flag.default(false) }),
+  query: parameters({ void: flag.default(false), dry_run: dryRunParameter }),
+  dryRun: true,
 })

@@ -1,5 +1,5 @@
 import type { ApiVersion } from '../../contract/api-version.ts'
-import { answerInApiVersion, readRequest, refusalInApiVersion } from '../../contract/exchange.ts'
+import { answerInApiVersion, dryRunInApiVersion, readRequest, refusalInApiVersion } from '../../contract/exchange.ts'
 import type {
   Caller,
   IdempotencyClaim,
@@ -130,8 +130,10 @@ const writeAnswer = async (
     if (outcome.isTable === true) return { ...answer, mediaType: csvMediaType }
     return operation.ndjson === true ? { ...answer, mediaType: ndjsonMediaType } : answer
   }
-  if (outcome.dryRun !== undefined)
-    return jsonAnswer(trace, await jsonBody(outcome.dryRun, whole => whole, caller.accountId), 200)
+  if (outcome.dryRun !== undefined) {
+    const dryRun = dryRunInApiVersion(outcome.dryRun, trace.apiVersion)
+    return jsonAnswer(trace, await jsonBody(dryRun, whole => whole, caller.accountId), 200)
+  }
   if (csv !== undefined && wantsCsv) {
     // A table has no member for it.
     if (hasMore(outcome.value) !== null) trace.headers['X-Has-More'] = String(hasMore(outcome.value))

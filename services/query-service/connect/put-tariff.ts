@@ -134,7 +134,7 @@ export const takeBackTariff = async (
     const others = await otherTariffsOf(transaction, locationId, { direction, type })
     const restored = await restoreTariff(transaction, before, others)
     if (restored !== null)
-      await addTariffChange(transaction, 'tariff.restore', { tariff: restored, recostRequest: null })
+      await addTariffChange(transaction, 'tariff.restore', { tariff: restored, changed: null, recostRequest: null })
   }
   return accepted(null)
 }

@@ -33,7 +33,8 @@ import {
 } from '../../platform/postgres/pricing/tariffs.ts'
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
-import { type Change, change, omitUndefined } from '../change.ts'
+import { type Change, omitUndefined } from '../change.ts'
+import { changeOrRehearse, type Impact } from '../change-or-rehearse.ts'
 import { followTariff } from '../charges/tariff-charges.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
@@ -90,6 +91,11 @@ export const tariffChange = async (
   }
 }
 
+/** Report the changed prices of a location to the impact of a dry run. */
+const addImpact = (impact: Impact | null, { tariff: { locationId, direction }, changed }: TariffChange): void => {
+  if (changed !== null) impact?.addPrices(locationId, [{ direction, ...changed }])
+}
+
 /** Add the changes of the charges that follow a changed tariff. */
 const withCharges = async <T>(
   dependencies: QueryServiceDependencies,
@@ -136,7 +142,7 @@ const createBinding = (dependencies: QueryServiceDependencies): Binding =>
     const read = await runInTimeSlices(readTariffDraft(request.body), request.caller.accountId)
     if (!read.ok) return read
     const { locationId, displayName, providerId, component, terms } = read.value
-    return change(dependencies, tariffCreate, request, async transaction => {
+    return changeOrRehearse(dependencies, tariffCreate, request, async (transaction, impact) => {
       const zone = await validateZone(transaction, read.value)
       if (!zone.ok) return zone
       const draft = {
@@ -151,19 +157,21 @@ const createBinding = (dependencies: QueryServiceDependencies): Binding =>
       } as const
       const created = await createTariff(transaction, draft, request.at)
       if (!created.ok) return created
+      addImpact(impact, created.value)
       return accepted(await tariffChange(transaction, created.value, 'tariff.create', request.at))
     })
   })
 
 const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(tariffUpdate, request =>
-    change(dependencies, tariffUpdate, request, async transaction => {
+    changeOrRehearse(dependencies, tariffUpdate, request, async (transaction, impact) => {
       const { display_name: displayName, provider_id: providerId, contract_end_date: end } = request.body
       const tariff = await retrieveTariff(transaction, request.id)
       if (tariff === null) return noTariff
       const { accountId } = request.caller
       const shown = await runInTimeSlices(tariffToWire(tariff, request.at), accountId)
-      const fixedFieldRefusal = refuseFixedChange(request.body, shown, Object.keys(tariffPatch), recreateAdvice)
+      const { dry_run: _, ...sent } = request.body
+      const fixedFieldRefusal = refuseFixedChange(sent, shown, Object.keys(tariffPatch), recreateAdvice)
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
       const version = await runInTimeSlices(versionOf(tariff, request.body, request.at), accountId)
       if (!version.ok) return version
@@ -175,6 +183,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       })
       const updated = await updateTariff(transaction, request.id, patch, request.at)
       if (!updated.ok) return updated
+      addImpact(impact, updated.value)
       const changed = await tariffChange(transaction, updated.value, 'tariff.update', request.at)
       return accepted(await withCharges(dependencies, transaction, updated.value, changed, request.at))
     }),
@@ -203,10 +212,11 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
   ),
   updateBinding(dependencies),
   bind(tariffDelete, request =>
-    change(dependencies, tariffDelete, request, async transaction => {
+    changeOrRehearse(dependencies, tariffDelete, request, async (transaction, impact) => {
       const removeTariff = request.query.void ? voidTariff : endTariff
       const removal = await removeTariff(transaction, request.id, request.at)
       if (!removal.ok) return removal
+      addImpact(impact, removal.value)
       const action = request.query.void ? 'tariff.void' : 'tariff.delete'
       const done = await tariffChange(transaction, removal.value, action, request.at)
       const followed = await withCharges(dependencies, transaction, removal.value, done, request.at)

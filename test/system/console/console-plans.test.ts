@@ -157,7 +157,7 @@ describe('the editor of tariffs', () => {
     const checked = await visitor.send(page, page, sent)
     expect(checked.status, checked.text).toBe(200)
     expect(checked.text).toContain('class="week"')
-    expect(checked.text).toMatch(/Priced again: 3 stored records of this location with <data class="amount" value="3"/)
+    expect(checked.text).toContain('1 location gets the tariff. Priced again: 3 stored records.')
     expect(checked.text).toContain('value="save"')
     expect(await costOf(site)).toBe(0)
     const saved = await visitor.send(page, page, { ...sent, do: 'save' })
@@ -179,12 +179,18 @@ describe('the editor of tariffs', () => {
       ...{ 'valid_from-0': '00:00', 'valid_to-0': '00:00' },
     }
     const checked = await visitor.send(copy, page, { ...sent, do: 'check' })
-    expect(checked.text).toContain('3 locations get the tariff. Priced again: 6 stored records in its time.')
-    // The records are from 11:00 to 14:00 UTC, which is 12:00 to 15:00 in Berlin.
-    const ended = await visitor.send(copy, page, { ...sent, end: '2026-03-10T13:00', do: 'check' })
-    expect(ended.text).toContain(
-      '3 locations get the tariff. Priced again: 2 stored records in its time. Records after the contract end are priced again too',
+    expect(checked.text).toContain('2 locations get the tariff. Priced again: 6 stored records.')
+    expect(checked.text).toMatch(
+      new RegExp(
+        `1 location refuses the tariff:</p><ul><li><code>${home}</code>: Tariff trf_[0-9a-f]{24} of this location`,
+      ),
     )
+    // The records are from 12:00 to 15:00 in Berlin. After the contract end, its prices continue for them.
+    const late = await visitor.send(copy, page, { ...sent, start: '2026-03-10T13:00', do: 'check' })
+    expect(late.text).toContain('2 locations get the tariff. Priced again: 4 stored records.')
+    const none = await visitor.send(copy, page, { ...sent, locations: home, do: 'check' })
+    expect(none.text).toContain('0 locations get the tariff.')
+    expect(none.text).not.toContain('value="save"')
     const made = await visitor.send(copy, page, { ...sent, do: 'save' })
     expect(made.text).toContain('Created: 2 tariffs. Not created: 1.')
     await until(
@@ -216,7 +222,7 @@ describe('the editor of tariffs', () => {
       ...{ 'valid_from-0': '00:00', 'valid_to-0': '00:00' },
     }
     const checked = await visitor.send(edit, edit, { ...sent, do: 'check' })
-    expect(checked.text).toContain('Priced again: 1 stored record of this location')
+    expect(checked.text).toContain('Priced again: 1 stored record of 1 location.')
     const saved = await visitor.send(edit, edit, { ...sent, do: 'save' })
     expect([saved.status, saved.to]).toEqual([303, `/console/tariffs/${data[0]?.id}?done=saved`])
     await until(

@@ -33,10 +33,14 @@ import {
 } from './tariff-row.ts'
 
 /**
- * A tariff after a change (after its end: its last state), and the recost request of the change; null if no price
- * changes.
+ * A tariff after a change (after its end: its last state), the interval in which prices change, and the recost request
+ * of the change; null if no price changes.
  */
-export type TariffChange = { readonly tariff: StoredTariff; readonly recostRequest: OutboxMessage | null }
+export type TariffChange = {
+  readonly tariff: StoredTariff
+  readonly changed: OpenInterval | null
+  readonly recostRequest: OutboxMessage | null
+}
 
 /** Change of a tariff; absent members stay unchanged. */
 export type TariffPatch = {
@@ -100,10 +104,8 @@ export const createTariff = async (
       ${toTimestampOrNull(draft.contractStart)}, ${toTimestampOrNull(draft.contractEnd)}, ${terms},
       ${specialDaysOfTariff(tariff)}, ${toTimestamp(at)})
   `)
-  return accepted({
-    tariff,
-    recostRequest: await requestRecost(transaction, tariff, changedInterval(null, tariff, others), at),
-  })
+  const changed = changedInterval(null, tariff, others)
+  return accepted({ tariff, changed, recostRequest: await requestRecost(transaction, tariff, changed, at) })
 }
 
 /** Refuse a schedule with special days that the calendar of a locked location does not have. */
@@ -161,7 +163,7 @@ export const updateTariff = async (
   if ((tariff.versions ?? []).length >= maxVersions || versions.length > maxVersionsLength) return tooManyVersions
   if (tariff.contractEnd === before.contractEnd && version === undefined) {
     await writePatch(transaction, tariff, versions)
-    return accepted({ tariff, recostRequest: null })
+    return accepted({ tariff, changed: null, recostRequest: null })
   }
   const other = overlappingTariff(tariff, others)
   if (other !== undefined) return overlapRefusal(other.id, 'contract_end_date')
@@ -169,10 +171,8 @@ export const updateTariff = async (
     return refused('end_before_start', 'contract_end_date must be after contract_start_date.', 'contract_end_date')
   }
   await writePatch(transaction, tariff, versions)
-  return accepted({
-    tariff,
-    recostRequest: await requestRecost(transaction, tariff, changedInterval(before, tariff, others), at),
-  })
+  const changed = changedInterval(before, tariff, others)
+  return accepted({ tariff, changed, recostRequest: await requestRecost(transaction, tariff, changed, at) })
 }
 
 const tooManyVersions = refused(
@@ -204,8 +204,8 @@ const removeTariff = async (
   await transaction.query(
     sql`update tariffs set ${raw(how)} = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`,
   )
-  const interval = changedInterval(before, how === 'voided_at' ? null : { ...before, closedAt: at }, others)
-  return accepted({ tariff: before, recostRequest: await requestRecost(transaction, before, interval, at) })
+  const changed = changedInterval(before, how === 'voided_at' ? null : { ...before, closedAt: at }, others)
+  return accepted({ tariff: before, changed, recostRequest: await requestRecost(transaction, before, changed, at) })
 }
 
 /**

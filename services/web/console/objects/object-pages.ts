@@ -229,10 +229,10 @@ const deleteObject = async <Wire extends AnyObject>(
     if (deleted.ok) return { to: `${consolePath(kind)}?done=deleted` }
     fault = deleted.fault
   }
-  const effect =
-    kind.hasDryRun === true ? await api<DryRun>('DELETE', `${kind.path}/${found.value.id}?dry_run=true`) : null
-  const wouldBeRefused = effect?.ok === true && isRefused(effect.value)
   const call = { method: 'DELETE', path: `${kind.path}/${found.value.id}${deletion.query}` } as const
+  const dryRunPath = `${call.path}${deletion.query === '' ? '?' : '&'}dry_run=true`
+  const effect = kind.hasDryRun === true ? await api<DryRun>('DELETE', dryRunPath) : null
+  const wouldBeRefused = effect?.ok === true && isRefused(effect.value)
   return confirmPage(request, {
     title: `${deletion.label}: ${typed}`,
     effects: html`${await deletion.effects(request, found.value)}${effect?.ok === true ? dryRunText(effect.value) : null}

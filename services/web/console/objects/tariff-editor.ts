@@ -1,16 +1,17 @@
+import type { DryRunWire } from '../../../contract/dry-run.ts'
 import type { LocationWire } from '../../../contract/registry/location.ts'
 import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from '../console-request.ts'
 import { counted, wholeNumber } from '../kit/amount.ts'
+import { dryRunText, isRefused } from '../kit/checked-change.ts'
 import { localText, readLocal, zoneOf } from '../kit/dates.ts'
 import { form, type PageView } from '../page-frame.ts'
 import { errorNotice, field, row, table } from '../page-parts.ts'
-import { contractTimes, copyEffects } from './copy-effects.ts'
+import { checkTariffs, createTariffs, type Made, type NewTariffCheck } from './new-tariffs.ts'
 import { area } from './object-form.ts'
-import { type ReadRows, rowsOf, scheduleBody } from './schedule-rows.ts'
-import { affectedRecords } from './tariff-kind.ts'
+import { rowsOf, scheduleBody } from './schedule-rows.ts'
 import { editorRows, maxRows, readRows } from './tariff-rows.ts'
 import {
   checkTerms,
@@ -34,12 +35,14 @@ type Editor = {
   /** Effects of a checked tariff; null before the check. */
   readonly effects: Content
   readonly isChecked: boolean
+  /** The API would refuse the tariff, as `effects` says. */
+  readonly isRefused: boolean
   readonly fault: Fault | null
 }
 
 /** Page with the rows of a tariff. A checked tariff has its picture, its effects and the button that saves it. */
 const editorPage = ({ csrf }: ConsoleRequest, editor: Editor): PageView => {
-  const { title, action, back, save, inputs, terms, currency, effects, isChecked, fault } = editor
+  const { title, action, back, save, inputs, terms, currency, effects, isChecked, isRefused, fault } = editor
   const known = fault === null || !['schedule', 'locations'].includes(fault.field ?? '')
   return {
     title,
@@ -49,8 +52,8 @@ const editorPage = ({ csrf }: ConsoleRequest, editor: Editor): PageView => {
       action,
       html`${inputs}${editorRows(terms.rows, known ? null : fault)}
 ${isChecked ? html`<section aria-labelledby="picture"><h2 id="picture">These prices as a week</h2>${rowsPicture(terms.rows, terms.isMarket, currency)}</section><div class="lead">${effects}</div>` : null}
-<div class="actions">${isChecked ? html`<button type="submit" name="do" value="save">${save}</button>` : null}
-<button type="submit" name="do" value="check"${isChecked ? html` class="quiet"` : null}>Check prices</button>
+<div class="actions">${isChecked && !isRefused ? html`<button type="submit" name="do" value="save">${save}</button>` : null}
+<button type="submit" name="do" value="check"${isChecked && !isRefused ? html` class="quiet"` : null}>Check prices</button>
 <button type="submit" name="do" value="add" class="quiet">Add rows</button><a href="${back}">Cancel</a></div>`,
       'form wide',
     )}`,
@@ -100,26 +103,6 @@ ${field('end', 'End, local time', { type: 'datetime-local', value: end })}</div>
 <p class="hint">A contract without start or end is open.</p>`
 }
 
-type Made = { readonly location: string; readonly id: string | null; readonly message: string }
-
-/** Create the tariff at a location. Local times are read in the zone of the location. */
-const createAt = async ({ api }: ConsoleRequest, draft: Draft, location: string, read: ReadRows): Promise<Made> => {
-  const found = await api<LocationWire>('GET', `/locations/${encodeURIComponent(location)}`)
-  if (!found.ok) return { location, id: null, message: found.fault.message }
-  const instantOf = (text: string) =>
-    text === '' ? undefined : (readLocal(zoneOf(found.value.timezone), text) ?? text)
-  const created = await api<TariffWire>('POST', '/tariffs', {
-    location_id: found.value.id,
-    ...{ direction: draft.direction, type: draft.type, market_rates: draft.isMarket },
-    ...(draft.name === '' ? {} : { display_name: draft.name }),
-    ...{ contract_start_date: instantOf(draft.start), contract_end_date: instantOf(draft.end) },
-    schedule: scheduleBody(read.schedule),
-  })
-  return created.ok
-    ? { location, id: created.value.id, message: '' }
-    : { location, id: null, message: created.fault.message }
-}
-
 const madePage = (made: readonly Made[]): PageView => {
   const failed = made.filter(({ id }) => id === null).length
   return {
@@ -140,34 +123,15 @@ const madePage = (made: readonly Made[]): PageView => {
   }
 }
 
-/** Say what a new tariff does to stored costs. */
-const creationEffects = async (
-  request: ConsoleRequest,
-  draft: Draft,
-): Promise<{ currency: string; effects: Content }> => {
-  const locations = locationsOf(draft)
-  const [first = ''] = locations
-  const found = await request.api<LocationWire>('GET', `/locations/${encodeURIComponent(first)}`)
-  if (!found.ok) return { currency: '', effects: null }
-  const { id, timezone, currency_code: currency } = found.value
-  const { direction } = draft
-  const { from, to } = contractTimes(timezone, draft)
-  const effects =
-    locations.length > 1
-      ? await copyEffects(request, draft, locations)
-      : await affectedRecords(request, { location_id: id, direction }, from, to)
-  return { currency, effects }
-}
-
 /** Create a tariff at one or many locations. */
 const createTariff = async (request: ConsoleRequest): Promise<PageResult> => {
   const { form: sent } = request
   const draft = sent.has('csrf') ? sentDraft(request) : await firstDraft(request)
   const intent = sent.get('do') ?? ''
-  const show = (fault: Fault | null, more: { currency: string; effects: Content } | null = null): PageView =>
+  const show = (fault: Fault | null, more: NewTariffCheck | null = null): PageView =>
     editorPage(request, {
       ...{ title: 'Create tariff', action: '/console/tariffs/new', back: '/console/tariffs', save: 'Create tariff' },
-      ...{ inputs: newInputs(draft, fault), fault, isChecked: more !== null },
+      ...{ inputs: newInputs(draft, fault), fault, isChecked: more !== null, isRefused: more?.isRefused === true },
       terms: { ...draft, rows: withEmptyRows(draft.rows, intent === 'add' ? 6 : more === null ? 2 : 0) },
       ...{ currency: more?.currency ?? '', effects: more?.effects },
     })
@@ -177,9 +141,9 @@ const createTariff = async (request: ConsoleRequest): Promise<PageResult> => {
     return show({ code: 'field_invalid', message: `Enter 1 to ${maxLocations} locations.`, field: 'locations' })
   const { read, fault } = checkTerms(draft)
   if (fault !== null) return show(fault)
-  if (intent === 'check') return show(null, await creationEffects(request, draft))
-  const made: Made[] = []
-  for (const location of locations) made.push(await createAt(request, draft, location, read))
+  const tariff = { ...draft, schedule: read.schedule }
+  if (intent === 'check') return show(null, await checkTariffs(request.api, tariff, locations))
+  const made = await createTariffs(request.api, tariff, locations)
   const [only] = made
   if (made.length > 1 || only === undefined) return madePage(made)
   return only.id === null
@@ -201,7 +165,7 @@ const changePrices = async (request: ConsoleRequest): Promise<PageResult> => {
   const intent = sent.get('do') ?? ''
   const from = sent.get('effective_from') ?? localText(zone, at)
   const location = await api<LocationWire>('GET', `/locations/${tariff.location_id}`)
-  const show = (fault: Fault | null, isChecked = false, effects: Content = null): PageView =>
+  const show = (fault: Fault | null, effect: DryRunWire | null = null): PageView =>
     editorPage(request, {
       ...{
         title: `Prices of ${tariff.display_name ?? tariff.id}`,
@@ -212,8 +176,11 @@ const changePrices = async (request: ConsoleRequest): Promise<PageResult> => {
       inputs: field('effective_from', `From (${timezone})`, {
         ...{ type: 'datetime-local', value: from, fault, hint: 'Prices before this time stay.', required: true },
       }),
-      terms: { direction, type, isMarket, rows: withEmptyRows(rows, intent === 'add' ? 6 : isChecked ? 0 : 2) },
-      ...{ currency: location.ok ? location.value.currency_code : '', effects, isChecked, fault },
+      terms: { direction, type, isMarket, rows: withEmptyRows(rows, intent === 'add' ? 6 : effect === null ? 2 : 0) },
+      ...{ currency: location.ok ? location.value.currency_code : '', fault, isChecked: effect !== null },
+      ...(effect === null
+        ? { effects: null, isRefused: false }
+        : { effects: dryRunText(effect), isRefused: isRefused(effect) }),
     })
   if (rows.length > maxRows)
     return show({
@@ -227,9 +194,11 @@ const changePrices = async (request: ConsoleRequest): Promise<PageResult> => {
     return show({ code: 'field_invalid', message: 'Enter a date and a time.', field: 'effective_from' })
   const { read, fault } = checkTerms({ direction, type, isMarket, rows })
   if (fault !== null) return show(fault)
-  if (intent === 'check')
-    return show(null, true, await affectedRecords(request, tariff, instant, tariff.contract_end_date))
   const body = { schedule: scheduleBody(read.schedule), effective_from: instant }
+  if (intent === 'check') {
+    const effect = await api<DryRunWire>('PATCH', `/tariffs/${tariff.id}?dry_run=true`, body)
+    return effect.ok ? show(null, effect.value) : show(effect.fault)
+  }
   const changed = await api<TariffWire>('PATCH', `/tariffs/${tariff.id}`, body)
   return changed.ok ? { to: `${path}?done=saved` } : show(changed.fault)
 }

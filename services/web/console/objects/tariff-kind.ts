@@ -3,9 +3,7 @@ import type { LocationWire } from '../../../contract/registry/location.ts'
 import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ConsoleRequest } from '../console-request.ts'
-import { counted, energy } from '../kit/amount.ts'
 import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
-import { storedRecords } from '../kit/stored-records.ts'
 import { instant, showResult } from '../page-parts.ts'
 import type { Deletion, ObjectKind, Sections } from './object-kind.ts'
 import { createdColumn, nameColumn } from './registry-kinds.ts'
@@ -95,27 +93,6 @@ ${schedulePicture(schedule, tariff.market_rates, currency)}`,
   }
 }
 
-/** Prices continue after the end of their contract. Source: docs/rules/tariffs.md #after-the-contract. */
-export const recordsAfterEnd =
-  'Records after the contract end are priced again too, up to the start of the next tariff.'
-
-/** Count the stored records that a change of a tariff prices again, between two instants; null is open. */
-export const affectedRecords = async (
-  request: ConsoleRequest,
-  { location_id: id, direction }: Pick<TariffWire, 'location_id' | 'direction'>,
-  from: string | null,
-  to: string | null,
-): Promise<Content> => {
-  if (from !== null && Date.parse(from) >= request.at)
-    return html`<p>No stored records are in this time. Stored costs stay.</p>`
-  const found = await storedRecords(request, id, direction, from, to)
-  if (found === null)
-    return html`<p>The stored records in this time could not be counted now. They are priced again.</p>`
-  return html`<p>Priced again: ${counted(found.records, 'stored record')} of this location with ${energy(found.wattHours)}.${
-    to !== null && Date.parse(to) < request.at ? ` ${recordsAfterEnd}` : null
-  }</p>`
-}
-
 /** Say what records cost without a tariff. Source: docs/rules/tariffs.md #kinds-of-tariffs. */
 const withoutTariff = ({ type, direction }: Pick<TariffWire, 'type' | 'direction'>): string => {
   if (type === 'NON_COMMODITY') return 'have no grid fee'
@@ -138,10 +115,8 @@ const deletions: readonly Deletion<TariffWire>[] = [
     name: 'void',
     label: 'Void',
     query: '?void=true',
-    effects: async (request, tariff) => {
-      const affected = await affectedRecords(request, tariff, tariff.contract_start_date, tariff.contract_end_date)
-      return html`<p>The tariff is removed from its start, as if it had never existed. Without another tariff the records ${withoutTariff(tariff)}.</p>${affected}`
-    },
+    effects: async (_, tariff) =>
+      html`<p>The tariff is removed from its start, as if it had never existed. Without another tariff the records ${withoutTariff(tariff)}.</p>`,
   },
 ]
 
@@ -225,4 +200,5 @@ export const tariffKind: ObjectKind<TariffWire> = {
     ['Copy to locations', `/console/tariffs/new?copy=${one.id}`],
   ],
   deletions,
+  hasDryRun: true,
 }
