@@ -159,4 +159,6 @@ export const operations: readonly Operation[] = [
   user.userUpdate,
   user.userDelete,
   user.userLinkCreate,
+  user.userPasswordDelete,
+  user.userProviderLoginDelete,
 ]

@@ -147,7 +147,7 @@ export const userLinkCreate = defineOperation({
   id: 'user_link_create',
   summary: 'Create a link for a user',
   description:
-    'Returns a new link: an invitation while the user is INVITED, a password reset afterwards. Earlier links of the user end.',
+    'Returns a new link: an invitation while the user is INVITED, a reset afterwards. A reset removes the other credential: a new password removes the provider login, and a new login removes the password. Earlier links of the user end. The link also ends when the user signs in, signs out everywhere or changes the password.',
   tag,
   access: 'owner',
   routes: route('POST', '/users/{id}/link'),
@@ -157,4 +157,25 @@ export const userLinkCreate = defineOperation({
   status: 200,
   idempotent: true,
   examples: { body: {}, answer: exampleWithLink },
+})
+
+/** Members of an operation that removes a credential. */
+const removal = { tag, ...deletion, access: 'owner', refusals: ['last_owner'] } as const
+const describeRemoval =
+  'Ends the sessions and the open link of the user. Without another credential, the user needs a new link to sign in. A repeat changes nothing.'
+
+export const userPasswordDelete = defineOperation({
+  id: 'user_password_delete',
+  summary: 'Remove the password of a user',
+  description: `${describeRemoval} The last owner keeps one credential.`,
+  ...removal,
+  routes: route('DELETE', '/users/{id}/password'),
+})
+
+export const userProviderLoginDelete = defineOperation({
+  id: 'user_provider_login_delete',
+  summary: 'Remove the provider login of a user',
+  description: `${describeRemoval} The last owner keeps one credential.`,
+  ...removal,
+  routes: route('DELETE', '/users/{id}/provider-login'),
 })

@@ -68,9 +68,27 @@ export const passwordProblem = (password: string, address: string): PasswordProb
   return password.normalize('NFC').toLowerCase() === address ? 'is_address' : null
 }
 
+/** Ways in which a user can sign in. */
+export type Credential = 'password' | 'provider_login'
+
 /**
- * Return whether a user is the last owner who can sign in. `owners`: ids of all owners who accepted their invitation.
- * The last owner can neither be removed nor lose the role. Source: docs/rules/users.md #last-owner.
+ * Return whether a user is the last owner who can sign in. `owners`: ids of all owners with a password or a login.
+ * The last owner can neither be removed nor lose the role or the last credential. Source: docs/rules/users.md #last-owner.
  */
 export const isLastOwner = (userId: string, owners: readonly string[]): boolean =>
   owners.length === 1 && owners[0] === userId
+
+/** Max characters of the issuer and of the subject of a login at an OpenID provider. */
+export const maxProviderText = 255
+
+/**
+ * Validate a text of an OpenID provider, by the rules of every stored text. Returns the end of a sentence that begins
+ * with the name of the text, or null if it is accepted. Source: docs/rules/users.md #openid-connect.
+ */
+export const providerTextProblem = (text: string): string | null => {
+  if (text === '') return 'is empty'
+  if (text.length > maxProviderText * 2 || [...text].length > maxProviderText)
+    return `has more than ${maxProviderText} characters`
+  if (text.includes('\0')) return 'contains the character NUL'
+  return text.isWellFormed() ? null : 'is not valid Unicode'
+}

@@ -1,4 +1,5 @@
 import * as openId from 'openid-client'
+import { providerTextProblem } from '../../domain/user/user.ts'
 import { Failure } from '../failure.ts'
 
 /** Settings of an OpenID provider. `redirectUri` is the exact address of the callback. */
@@ -16,6 +17,9 @@ export type OpenIdRequest = { readonly state: string; readonly nonce: string; re
 /** Person at the provider. Only the pair identifies a person; addresses can change their owner. */
 export type OpenIdIdentity = { readonly issuer: string; readonly subject: string }
 
+/** Login that the provider proved but that cannot be stored. `problem` is a sentence without a full stop. */
+export type UnusableIdentity = { readonly problem: string }
+
 export type OpenIdProvider = {
   readonly name: string
   /** Create a request and the address of the provider for it. Throws `Failure` `provider_away`. */
@@ -24,7 +28,7 @@ export type OpenIdProvider = {
    * Exchange the code of a callback with the query `search`. Returns null if the provider or a check refuses it.
    * Throws `Failure` `provider_away`.
    */
-  readonly complete: (search: string, request: OpenIdRequest) => Promise<OpenIdIdentity | null>
+  readonly complete: (search: string, request: OpenIdRequest) => Promise<OpenIdIdentity | UnusableIdentity | null>
 }
 
 const timeoutSeconds = 5
@@ -32,6 +36,17 @@ const discoveryLifetimeMs = 3_600_000
 
 const away = (cause: unknown): Failure =>
   new Failure('provider_away', 'The OpenID provider does not answer.', { retriable: true, cause })
+
+const identityOf = ({ iss, sub }: Pick<openId.IDToken, 'iss' | 'sub'>): OpenIdIdentity | UnusableIdentity => {
+  for (const [name, text] of [
+    ['issuer', iss],
+    ['subject', sub],
+  ] as const) {
+    const problem = providerTextProblem(text)
+    if (problem !== null) return { problem: `its ${name} ${problem}` }
+  }
+  return { issuer: iss, subject: sub }
+}
 
 /** Errors of a provider that answered: its refusal, or an answer that a check refuses. */
 const isRefusal = (error: unknown): boolean =>
@@ -93,7 +108,7 @@ export const openIdProvider = (settings: OpenIdSettings, elapsed: () => number):
           idTokenExpected: true,
         })
         const claims = tokens.claims()
-        return claims === undefined ? null : { issuer: claims.iss, subject: claims.sub }
+        return claims === undefined ? null : identityOf(claims)
       } catch (error) {
         if (isRefusal(error)) return null
         throw away(error)

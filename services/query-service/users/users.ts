@@ -5,17 +5,26 @@ import {
   userDelete,
   userLinkCreate,
   userList,
+  userPasswordDelete,
+  userProviderLoginDelete,
   userRetrieve,
   userToWire,
   userUpdate,
 } from '../../contract/users/user.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
-import type { User } from '../../domain/user/user.ts'
+import type { Credential, User } from '../../domain/user/user.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { createUserLink } from '../../platform/postgres/users/user-links.ts'
-import { createUser, listUsers, removeUser, retrieveUser, updateUserRole } from '../../platform/postgres/users/users.ts'
+import {
+  createUser,
+  listUsers,
+  removeCredential,
+  removeUser,
+  retrieveUser,
+  updateUserRole,
+} from '../../platform/postgres/users/users.ts'
 import { type Change, change } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
@@ -53,6 +62,21 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
     }),
   )
 
+const removalBinding = (
+  dependencies: QueryServiceDependencies,
+  operation: typeof userPasswordDelete | typeof userProviderLoginDelete,
+  credential: Credential,
+): Binding =>
+  bind(operation, request =>
+    change(dependencies, operation, request, async transaction => {
+      const removed = await removeCredential(transaction, request.id, credential)
+      if (!removed.ok) return removed
+      const { user, wasRemoved } = removed.value
+      const removal = auditedChange(`delete_${credential}`, user, { message: 'Accepted' as const })
+      return accepted(wasRemoved ? removal : { ...removal, audit: [] })
+    }),
+  )
+
 /**
  * Bind the operations on users of the console.
  * Source: docs/rules/users.md #operations.
@@ -83,4 +107,6 @@ export const userOperations = (dependencies: QueryServiceDependencies): readonly
       return accepted(auditedChange('create_link', user, answer))
     }),
   ),
+  removalBinding(dependencies, userPasswordDelete, 'password'),
+  removalBinding(dependencies, userProviderLoginDelete, 'provider_login'),
 ]

@@ -46,15 +46,24 @@ export const findUserLink = (operator: Query, secret: Secret, token: string, at:
     from user_links l join users u on (u.account_id, u.live_mode, u.id) = (l.account_id, l.live_mode, l.user_id)
     where l.hash = any(${hashesOf(secret, token)}) and l.expires_at > ${toTimestamp(at)} and u.deleted_at is null`)
 
-/** Use a link. Only one of two concurrent calls returns true. The link is deleted with the change of its user. */
+/**
+ * Use a link of a user. Only one of two concurrent calls returns true. The link is deleted with the change of its user.
+ * Each change of a user locks the user before its link, so that two changes never wait for each other.
+ */
 export const spendUserLink = async (
   transaction: TenantTransaction,
   secret: Secret,
-  token: string,
+  { userId, token }: { readonly userId: string; readonly token: string },
   at: number,
 ): Promise<boolean> => {
+  await transaction.query(sql`select from users where ${ownedBy(transaction)} and id = ${userId} for no key update`)
   const spent = await transaction.query(sql`
     delete from user_links
     where ${ownedBy(transaction)} and hash = any(${hashesOf(secret, token)}) and expires_at > ${toTimestamp(at)}`)
   return spent.rowCount === 1
+}
+
+/** Delete the open link of a user: who can sign in needs no reset, and nobody else may use it. */
+export const deleteUserLinks = async (transaction: TenantTransaction, id: string): Promise<void> => {
+  await transaction.query(sql`delete from user_links where ${ownedBy(transaction)} and user_id = ${id}`)
 }

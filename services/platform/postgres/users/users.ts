@@ -1,6 +1,13 @@
 import sql from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
-import { isLastOwner, maxUsers, scopeOfRole, type User, type UserRole } from '../../../domain/user/user.ts'
+import {
+  type Credential,
+  isLastOwner,
+  maxUsers,
+  scopeOfRole,
+  type User,
+  type UserRole,
+} from '../../../domain/user/user.ts'
 import type { TokenSubject } from '../../access/bearer-token.ts'
 import type { KeyState } from '../../access/key-state.ts'
 import { newId } from '../../ids/new-id.ts'
@@ -9,6 +16,7 @@ import { type Query, readFirst, readRows } from '../database.ts'
 import { isActive, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import { apiVersionOf } from '../registry/accounts.ts'
 import type { TenantTransaction } from '../transaction.ts'
+import { deleteUserLinks } from './user-links.ts'
 
 const columns = sql`
   id, account_id as "accountId", live_mode as "liveMode", address, role, password_hash is not null as "hasPassword",
@@ -58,7 +66,8 @@ export const listUsers = (transaction: TenantTransaction, paging: Paging): Promi
 const lockOwners = async (transaction: TenantTransaction): Promise<readonly string[]> => {
   const owners = await readRows(transaction.query)<{ id: string }>(sql`
     select id from users
-    where ${ownedBy(transaction)} and role = 'owner' and accepted_at is not null and ${isActive}
+    where ${ownedBy(transaction)} and role = 'owner' and (password_hash is not null or provider_subject is not null)
+      and ${isActive}
     order by id for update`)
   return owners.map(({ id }) => id)
 }
@@ -91,8 +100,33 @@ export const removeUser = async (transaction: TenantTransaction, id: string, at:
     update users set deleted_at = ${toTimestamp(at)}, password_hash = null, provider_issuer = null,
       provider_subject = null, session_generation = session_generation + 1
     where ${owned} and id = ${id} and ${isActive}`)
-  await transaction.query(sql`delete from user_links where ${owned} and user_id = ${id}`)
+  await deleteUserLinks(transaction, id)
   return accepted(user)
+}
+
+/**
+ * Remove the password or the provider login of a user. Ends its sessions and its open link. Changes nothing if the user has
+ * none: `wasRemoved` is then false. Refuses `not_found`, and `last_owner` if no owner could sign in afterwards.
+ */
+export const removeCredential = async (
+  transaction: TenantTransaction,
+  id: string,
+  credential: Credential,
+): Promise<Result<{ readonly user: User; readonly wasRemoved: boolean }>> => {
+  const owners = await lockOwners(transaction)
+  const user = await retrieveUser(transaction, id)
+  if (user === null) return notFound
+  const hasLogin = user.providerSubject !== null
+  const [hasIt, hasOther] = credential === 'password' ? [user.hasPassword, hasLogin] : [hasLogin, user.hasPassword]
+  if (!hasIt) return accepted({ user, wasRemoved: false })
+  if (!hasOther && isLastOwner(id, owners)) return lastOwner
+  const removed =
+    credential === 'password' ? sql`password_hash = null` : sql`provider_issuer = null, provider_subject = null`
+  const changed = await readFirst(transaction.query)<User>(sql`
+    update users set ${removed}, session_generation = session_generation + 1
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
+  await deleteUserLinks(transaction, id)
+  return changed === null ? notFound : accepted({ user: changed, wasRemoved: true })
 }
 
 /** Retrieve a user of any account; null if there is none or it was removed. Operator. */

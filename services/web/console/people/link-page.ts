@@ -56,7 +56,9 @@ export const linkView = (
   title: titles[purpose],
   status: fault === null ? 200 : 400,
   body: html`<h1>${titles[purpose]}</h1>
-<p class="lead">Choose a password for ${address} in account <code>${accountId}</code>.</p>
+<p class="lead">Choose a password for ${address} in account <code>${accountId}</code>.${
+    purpose === 'reset' ? ' It replaces the password and the provider login that you had.' : null
+  }</p>
 ${form(
   csrf,
   `/console/${purpose}`,
@@ -82,7 +84,7 @@ export const useLink = async (
   at: number,
 ): Promise<SignInResult | null> => {
   const user = await withTenant(dependencies.database, link, async transaction => {
-    if (!(await spendUserLink(transaction, dependencies.secret, token, at))) return null
+    if (!(await spendUserLink(transaction, dependencies.secret, { userId: link.userId, token }, at))) return null
     const changed = await changeUser(transaction)
     if (changed === null) return null
     const action = link.purpose === 'invitation' ? 'user.accept' : 'user.change_password'
@@ -107,8 +109,8 @@ export const answerLinkForm = async (
   const password = readNewPassword(sent, link.address)
   const { provider } = dependencies
   if (!password.ok) return linkView(link, { csrf, token, fault: password.fault, provider })
-  const hash = await dependencies.passwords.hash(password.value)
+  const passwordHash = await dependencies.passwords.hash(password.value)
   const setPassword = (transaction: Parameters<typeof setUserPassword>[0]) =>
-    setUserPassword(transaction, link.userId, hash, at)
+    setUserPassword(transaction, link.userId, { passwordHash, replacesLogins: true }, at)
   return (await useLink(dependencies, link, token, setPassword, at)) ?? endedLink
 }

@@ -25,7 +25,7 @@ const ownTenant = ({ session }: ConsoleRequest, user: SessionUser): Tenant => ({
 
 const passwordForm = ({ csrf }: ConsoleRequest, hasPassword: boolean, fault: Fault | null): Html =>
   html`<section aria-labelledby="password-heading"><h2 id="password-heading">Password</h2>
-<p class="hint">A new password ends all your other sessions.</p>
+<p class="hint">A new password ends all your other sessions, and open reset links.</p>
 ${fault !== null && fault.field === null ? errorNotice(fault) : null}
 ${form(
   csrf,
@@ -129,9 +129,9 @@ const changePassword = async (dependencies: UserSignInDependencies, request: Con
   if (!password.ok) return showAccount(dependencies, request, password.fault, 400)
   const fault = await checkCurrent(dependencies, request, user, before.passwordHash)
   if (fault !== null) return showAccount(dependencies, request, fault, fault === tooMany ? 429 : 400)
-  const hash = await dependencies.passwords.hash(password.value)
+  const passwordHash = await dependencies.passwords.hash(password.value)
   const changed = await withTenant(dependencies.database, tenant, async transaction => {
-    const updated = await setUserPassword(transaction, user.id, hash, at)
+    const updated = await setUserPassword(transaction, user.id, { passwordHash, replacesLogins: false }, at)
     await appendAudit(transaction.query, transaction, {
       ...{ actor: user.id, action: 'user.change_password', objectId: user.id, detail: {}, at },
     })

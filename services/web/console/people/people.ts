@@ -1,7 +1,21 @@
-import { type UserWire, userCreate, userDelete, userLinkCreate, userUpdate } from '../../../contract/users/user.ts'
+import {
+  type UserWire,
+  userCreate,
+  userDelete,
+  userLinkCreate,
+  userPasswordDelete,
+  userUpdate,
+} from '../../../contract/users/user.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { Fault, ListOf } from '../api.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo, postRoute } from '../console-request.ts'
+import {
+  type ConsoleRequest,
+  type ConsoleRoute,
+  getRoute,
+  mayDo,
+  type PageResult,
+  postRoute,
+} from '../console-request.ts'
 import { confirmationFault, confirmPage } from '../kit/confirm.ts'
 import { dataTable } from '../kit/data-table.ts'
 import { form, type PageView } from '../page-frame.ts'
@@ -105,16 +119,51 @@ ${form(csrf, `${path}/${id}/role`, html`${choice('role', 'Role', roleTexts, role
 
 const linkForm = ({ csrf }: ConsoleRequest, { id, status }: UserWire): Html =>
   html`<section aria-labelledby="link-heading"><h2 id="link-heading">Link</h2>
-<p class="hint">${status === 'INVITED' ? 'A new invitation ends the invitation before.' : 'The link sets a new password.'}</p>
+<p class="hint">${status === 'INVITED' ? 'A new invitation ends the invitation before.' : 'The link sets a new password or provider login, and removes the other one.'}</p>
 ${form(csrf, `${path}/${id}/link`, html`<button type="submit">${status === 'INVITED' ? 'Create new invitation' : 'Create reset link'}</button>`)}</section>`
+
+/** Credentials of a person, each with the path under which the API and the console remove it. */
+const credentials = [
+  ['has_password', 'password', 'Password'],
+  ['has_provider_login', 'provider-login', 'Provider login'],
+] as const
+
+const credentialForms = (request: ConsoleRequest, user: UserWire): Html => {
+  const present = credentials.filter(([member]) => user[member])
+  const names = present.map(([, , name]) => name)
+  return html`<section aria-labelledby="sign-in-heading"><h2 id="sign-in-heading">Sign-in</h2>
+<p>${names.length === 0 ? 'No password and no provider login.' : names.join(', ')}</p>
+${
+  mayDo(request, userPasswordDelete) && present.length > 0
+    ? html`<p class="hint">Removing one ends the sessions and the open link of this person.</p>
+<div class="actions">${present.map(([, rest, name]) =>
+        form(
+          request.csrf,
+          `${path}/${user.id}/remove-${rest}`,
+          html`<button class="danger" type="submit">Remove ${name.toLowerCase()}</button>`,
+          'inline',
+        ),
+      )}</div>`
+    : null
+}</section>`
+}
+
+const removeCredential =
+  (rest: string) =>
+  async (request: ConsoleRequest): Promise<PageResult> => {
+    const [id = ''] = request.ids
+    const removed = await request.api('DELETE', `/users/${id}/${rest}`)
+    return removed.ok
+      ? { to: `${path}/${id}?done=saved` }
+      : showPerson(request, errorNotice(removed.fault), removed.status)
+  }
 
 const retrievePerson = (request: ConsoleRequest) => request.api<UserWire>('GET', `/users/${request.ids[0]}`)
 
 const showPerson = async (request: ConsoleRequest, notice: Content = null, status = 200): Promise<PageView> => {
   const user = await retrievePerson(request)
   if (!user.ok) return problem(user.status, user.fault)
-  const { id, address, time_accepted, has_password, has_provider_login } = user.value
-  const logins = [...(has_password ? ['password'] : []), ...(has_provider_login ? ['provider'] : [])]
+  const { id, address, time_accepted } = user.value
   return {
     title: address,
     status,
@@ -124,10 +173,10 @@ ${facts(
   ['Role', user.value.role],
   ['Status', statusText(user.value)],
   ['Accepted', time_accepted === null ? '–' : instant(time_accepted)],
-  ['Sign-in', logins.length === 0 ? '–' : logins.join(', ')],
   ['Actions', html`<a href="/console/audit-log?actor=${id}">Audit log</a>`],
 )}
 ${mayDo(request, userUpdate) ? roleForm(request, user.value) : null}
+${credentialForms(request, user.value)}
 ${mayDo(request, userLinkCreate) ? linkForm(request, user.value) : null}
 ${mayDo(request, userDelete) ? html`<div class="actions"><a class="button danger" href="${path}/${id}/remove">Remove person</a></div>` : null}`,
   }
@@ -181,6 +230,7 @@ export const peopleRoutes: readonly ConsoleRoute[] = [
   getRoute(`${path}/:user`, request => showPerson(request)),
   postRoute(`${path}/:user/role`, changeRole),
   postRoute(`${path}/:user/link`, createLink),
+  ...credentials.map(([, rest]) => postRoute(`${path}/:user/remove-${rest}`, removeCredential(rest))),
   getRoute(`${path}/:user/remove`, removePerson),
   postRoute(`${path}/:user/remove`, removePerson),
 ]

@@ -63,6 +63,14 @@ const refusedPage = (name: string): PageView =>
     signInLink,
   )
 
+const unusablePage = (name: string, problem: string): PageView =>
+  problemPage(
+    'Login not usable',
+    `Your login of ${name} cannot be used: ${problem}. Ask the administrator of ${name} for another login, or use a password.`,
+    400,
+    signInLink,
+  )
+
 const unknownPage = (name: string): PageView =>
   problemPage(
     'Unknown person',
@@ -110,6 +118,7 @@ export const answerProviderCallback = async (
   const state = readState(secret, request, at)
   const identity = state?.request === undefined ? null : await provider.complete(url.search, state.request)
   if (state === null || identity === null) return problemAnswer(refusedPage(provider.name), isHttps)
+  if ('problem' in identity) return problemAnswer(unusablePage(provider.name, identity.problem), isHttps)
   if (state.linkToken !== null) {
     const next = { linkToken: state.linkToken, identity }
     return continueAnswer(openIdPaths.accept, [writeState(secret, next, isHttps, at)])
@@ -136,7 +145,7 @@ export const showProviderAccept = async (
   const view = {
     title: `Continue with ${provider.name}`,
     body: html`<h1>Continue with ${provider.name}</h1>
-<p class="lead">From now on, ${link.address} signs in to account <code>${link.accountId}</code> with your login of ${provider.name}.</p>
+<p class="lead">From now on, ${link.address} signs in to account <code>${link.accountId}</code> with your login of ${provider.name}, and no longer with a password.</p>
 ${form(csrf, openIdPaths.accept, html`<button class="primary" type="submit">Connect login</button>`)}`,
   }
   const { cookie } = audience

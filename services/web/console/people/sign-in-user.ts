@@ -5,7 +5,8 @@ import type { Database } from '../../../platform/postgres/database.ts'
 import { readKeyState } from '../../../platform/postgres/registry/api-keys.ts'
 import { appendAudit } from '../../../platform/postgres/registry/audit-log.ts'
 import { withTenant } from '../../../platform/postgres/transaction.ts'
-import { findUserByAddress, type SignInUser } from '../../../platform/postgres/users/user-sign-in.ts'
+import { deleteUserLinks } from '../../../platform/postgres/users/user-links.ts'
+import { findUsersByAddress, type SignInUser } from '../../../platform/postgres/users/user-sign-in.ts'
 import type { Fault } from '../api.ts'
 import { type SessionDependencies, signIn } from '../session.ts'
 
@@ -36,8 +37,8 @@ const tooMany = refuse(429, 'rate_limited', 'Too many sign-ins failed. Wait a mi
 const disabled = refuse(403, 'account_disabled', 'This account is disabled: ask the operator to enable it.')
 
 /**
- * Create a session of a user whose identity is proven, in the mode of the user. The audit log names the method.
- * Refuses a disabled account.
+ * Create a session of a user whose identity is proven, in the mode of the user. The audit log names the method. The open
+ * link of the user ends. Refuses a disabled account.
  */
 export const startUserSession = async (
   dependencies: UserSignInDependencies,
@@ -50,19 +51,33 @@ export const startUserSession = async (
   const state = await readKeyState(dependencies.database.operator, subject)
   if (state === null) return wrongPassword
   if (state.isDisabled) return disabled
-  await withTenant(dependencies.database, user, transaction =>
-    appendAudit(transaction.query, transaction, {
+  await withTenant(dependencies.database, user, async transaction => {
+    await deleteUserLinks(transaction, id)
+    await appendAudit(transaction.query, transaction, {
       ...{ actor: id, action: 'user.sign_in', objectId: id, detail: { method }, at },
-    }),
-  )
+    })
+  })
   return { ok: true, token: await signIn(dependencies, { ...subject, userGeneration: sessionGeneration }, at) }
 }
 
 /** Password of a sign-in form. `account` is empty if the visitor left it out. */
 type SentPassword = { readonly address: string; readonly password: string; readonly account: string }
 
+/** Users whose password a sign-in tries, and so the number of hashes of each sign-in. */
+const maxTriedUsers = 3
+
 /**
- * Sign in with a password. An unknown address costs the same work as a wrong password.
+ * Return the user of a right password. A user of live mode precedes the user of test mode of the same account. Null if the
+ * users with this password belong to several accounts: then only the account id decides.
+ */
+const chooseUser = (right: readonly SignInUser[]): SignInUser | null => {
+  const accounts = new Set(right.map(({ accountId }) => accountId))
+  return accounts.size === 1 ? (right.find(({ liveMode }) => liveMode) ?? right[0] ?? null) : null
+}
+
+/**
+ * Sign in with a password. It is tried with the first users of the address, so that an account that invites the address of
+ * another user cannot break the sign-in of that user. The number of hashes is always the same, also for an unknown address.
  * Refuses with one text for all reasons, and with 429 after too many failures.
  * Source: docs/rules/users.md #sign-in.
  */
@@ -76,12 +91,19 @@ export const signInWithPassword = async (
   const attempt = await dependencies.throttle.begin(peer, address ?? '')
   if (attempt === null) return tooMany
   const account = sent.account.trim()
-  const user =
+  const users =
     address === null
-      ? null
-      : await findUserByAddress(dependencies.database.operator, address, account === '' ? null : account)
-  const isRight = await dependencies.passwords.verify(sent.password, user?.passwordHash ?? null)
-  if (!isRight || user === null) return wrongPassword
+      ? []
+      : await findUsersByAddress(
+          dependencies.database.operator,
+          address,
+          account === '' ? null : account,
+          maxTriedUsers,
+        )
+  const hashes = Array.from({ length: maxTriedUsers }, (_, index) => users[index]?.passwordHash ?? null)
+  const results = await dependencies.passwords.verifyEach(sent.password, hashes)
+  const user = chooseUser(users.filter((_, index) => results[index] === true))
+  if (user === null) return wrongPassword
   await attempt.succeed()
   return startUserSession(dependencies, user, 'password', at)
 }

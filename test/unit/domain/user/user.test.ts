@@ -7,6 +7,7 @@ import {
   modesOf,
   normalizeAddress,
   passwordProblem,
+  providerTextProblem,
   scopeOfRole,
   type userRoles,
 } from '../../../../services/domain/user/user.ts'
@@ -22,7 +23,16 @@ describe('roles', () => {
   it('forbid support exactly the operations on users and the changes of webhook endpoints', () => {
     const allowed = allowedFor('support')
     const forbidden = operations.map(({ id }) => id).filter(id => !allowed.includes(id))
-    const users = ['user_create', 'user_list', 'user_retrieve', 'user_update', 'user_delete', 'user_link_create']
+    const users = [
+      'user_create',
+      'user_list',
+      'user_retrieve',
+      'user_update',
+      'user_delete',
+      'user_link_create',
+      'user_password_delete',
+      'user_provider_login_delete',
+    ]
     const endpoints = ['webhook_create', 'webhook_update', 'webhook_delete', 'webhook_secret_rotate']
     expect(forbidden.toSorted()).toEqual(['account_login', ...users, ...endpoints].toSorted())
   })
@@ -90,5 +100,20 @@ describe('the last owner', () => {
     expect(isLastOwner('usr_1', ['usr_1', 'usr_2'])).toBe(false)
     expect(isLastOwner('usr_1', ['usr_2'])).toBe(false)
     expect(isLastOwner('usr_1', [])).toBe(false)
+  })
+})
+
+describe('a text of an OpenID provider', () => {
+  it.each([
+    ['of one character', 'a', null],
+    ['of 255 letters', 'x'.repeat(255), null],
+    ['of 255 characters of two units', '\u{1f600}'.repeat(255), null],
+    ['of 256 letters', 'x'.repeat(256), 'has more than 255 characters'],
+    ['of 256 characters of two units', '\u{1f600}'.repeat(256), 'has more than 255 characters'],
+    ['without characters', '', 'is empty'],
+    ['with NUL', 'a\0b', 'contains the character NUL'],
+    ['with half a character', 'a\ud800', 'is not valid Unicode'],
+  ])('%s is accepted, or refused with the reason', (_, text, problem) => {
+    expect(providerTextProblem(text)).toBe(problem)
   })
 })

@@ -34,7 +34,7 @@ const invite = async (client: Client, address: string, role: string) => {
 /** Accept the invitation of a user with any password hash. */
 const accept = (client: Client, liveMode: boolean, id: string) =>
   withTenant(database, { accountId: client.accountId, liveMode }, transaction =>
-    setUserPassword(transaction, id, 'hash', clock.at),
+    setUserPassword(transaction, id, { passwordHash: 'hash', replacesLogins: true }, clock.at),
   )
 
 const callAs = async (accountId: string, liveMode: boolean, keyId: string): Promise<Call> =>
@@ -96,10 +96,10 @@ describe('users over the API', () => {
 
 describe('a link', () => {
   it('is used once, by one of two concurrent requests', async () => {
-    const { token } = await invite(mine.live, 'race@example.com', 'read')
+    const { id, token } = await invite(mine.live, 'race@example.com', 'read')
     const spend = () =>
       withTenant(database, { accountId: mine.accountId, liveMode: true }, transaction =>
-        spendUserLink(transaction, secret, token, clock.at),
+        spendUserLink(transaction, secret, { userId: id, token }, clock.at),
       )
     const spent = await Promise.all(Array.from({ length: 6 }, spend))
     expect(spent.filter(Boolean)).toHaveLength(1)

@@ -70,7 +70,7 @@ const invite = async (address: string) => {
 
 /** Connect a person of the provider with a new user. */
 const connect = async (login: string) => {
-  const user = await invite(`${login}@example.com`)
+  const user = await invite(`${login.replaceAll(/[^a-z-]/g, '').slice(0, 30)}@example.com`)
   const browser = openBrowser()
   const callback = await provider.authorize(await browser.start(user.token), login)
   expect((await browser.send(callback)).status).toBe(200)
@@ -143,6 +143,28 @@ describe('a sign-in with an OpenID provider', () => {
     await browser.send(await provider.authorize(await browser.start(user.token), 'single'))
     expect((await browser.accept()).status).toBe(409)
     expect((await openBrowser().send(`/console/invitation?token=${user.token}`)).status).toBe(200)
+  })
+})
+
+describe('a subject of the provider', () => {
+  it.each([
+    ['of 256 characters', 'x'.repeat(256), 'its subject has more than 255 characters'],
+    ['of 3,000 characters', 'x'.repeat(3_000), 'its subject has more than 255 characters'],
+    ['with NUL', 'ada\0ada', 'its subject contains the character NUL'],
+  ])('%s is refused with the reason, with and without a link', async (_, login, reason) => {
+    const { answer } = await signIn(login)
+    expect([answer.status, answer.text.includes(reason)], answer.text).toEqual([400, true])
+    const { id, token } = await invite(`subject-${login.length}@example.com`)
+    const browser = openBrowser()
+    const { status, text } = await browser.send(await provider.authorize(await browser.start(token), login))
+    expect([status, text.includes(reason)], text).toEqual([400, true])
+    expect((await account.live.call('GET', `/users/${id}`)).body['status']).toBe('INVITED')
+  })
+
+  it('of 255 characters signs in', async () => {
+    const login = '\u{1f600}'.repeat(200).padEnd(455, 'x')
+    await connect(login)
+    expect((await signIn(login)).answer.status).toBe(200)
   })
 })
 
