@@ -206,7 +206,8 @@ export const exportFile = defineOperation({
 export const exportDelete = defineOperation({
   id: 'export_delete',
   summary: 'Delete an export',
-  description: 'Stops an export that runs, and deletes its file.',
+  description:
+    'Stops an export that runs, and deletes its file. A key of scope read, or a user with the role read, deletes only its own exports.',
   tag,
   ...deletion,
   access: 'read',

@@ -10,7 +10,7 @@ import {
   exportRetrieve,
   exportToWire,
 } from '../../contract/interchange/export.ts'
-import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
+import { type AnswerOf, mayCall, type Outcome, type RequestOf } from '../../contract/operation.ts'
 import { accepted, type Refused, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { newId } from '../../platform/ids/new-id.ts'
@@ -33,6 +33,10 @@ import type { ExportWork } from './export-work.ts'
 export type ExportDependencies = QueryServiceDependencies & { readonly folder: ExportFolder | null }
 
 const notFound = refused('not_found', 'No export has this id. Exports are kept for 24 hours')
+const notCreator = refused(
+  'insufficient_scope',
+  'Another key or user created this export. Use the key that created it, or a key of scope all',
+)
 const noFolder = refused(
   'export_folder_missing',
   'Exports need a folder that all processes share. Set WATTLEDGER_EXPORT_DIR, or read a stream of GET /meters/records',
@@ -109,7 +113,9 @@ const remove = async (
   dependencies: ExportDependencies,
   request: RequestOf<typeof exportDelete>,
 ): Promise<Result<AnswerOf<typeof exportDelete>>> => {
+  const { caller } = request
   const stored = await find(dependencies, request)
+  if (stored !== null && stored.actor !== caller.keyId && !mayCall({ access: 'all' }, caller.scope)) return notCreator
   const deleted = await change(dependencies, exportDelete, request, async transaction => {
     if (!(await deleteExport(transaction, request.id))) return notFound
     return accepted({

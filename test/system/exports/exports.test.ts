@@ -3,8 +3,9 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parquetReadObjects } from 'hyparquet'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { makeKey, openRecords } from '../../support/registry/accounts.ts'
 import { postStatement } from '../../support/statements/statement-answer.ts'
-import type { Client } from '../../support/system/client.ts'
+import { type Client, login } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
 import { until } from '../../support/system/until.ts'
 import { useSystem } from '../../support/system/use-system.ts'
@@ -182,6 +183,30 @@ describe('exports of an account', () => {
     expect((await live.send('GET', `/exports/${own.id}/file`)).status).toBe(404)
     expect((await live.send('DELETE', `/exports/${own.id}`)).status).toBe(404)
     await remove(own)
+  })
+
+  it('are deleted by their creator or by a key of scope all, and by no other key of scope read', async () => {
+    await using records = await openRecords(system.folder)
+    const sandbox = system.sandbox()
+    const reader = async () => {
+      const { key } = await makeKey(records, system.folder, sandbox, 'read')
+      return login({ ...sandbox, test_key: key })
+    }
+    const [creator, other] = [await reader(), await reader()]
+    const body = { kind: 'tariffs', format: 'csv', ...period }
+    const ids: string[] = []
+    for (let count = 0; count < 2; count += 1) ids.push(((await creator.ask('POST', '/exports', body)) as Export).id)
+    for (const id of ids) {
+      await finished(id)
+      const refused = await other.send('DELETE', `/exports/${id}`)
+      expect([refused.status, (refused.json as { code: string }).code]).toEqual([403, 'insufficient_scope'])
+      expect((await other.send('GET', `/exports/${id}`)).status).toBe(200)
+    }
+    const deleted = [
+      await creator.send('DELETE', `/exports/${ids[0]}`),
+      await client.send('DELETE', `/exports/${ids[1]}`),
+    ]
+    expect(deleted.map(({ status }) => status)).toEqual([202, 202])
   })
 
   it('survive the end of the process, and no part remains', async () => {
