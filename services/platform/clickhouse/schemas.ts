@@ -72,14 +72,35 @@ const writeHistoryEntry = ({ command }: ClickHouse, { name, hash, tables }: Hist
     `INSERT INTO schema_history (name, hash, tables) VALUES (${[name, hash, tables].map(textLiteral).join(', ')})`,
   )
 
-/** Return the statements of a schema file; `isReplicated` replaces the engines by replicated ones. */
-export const statementsOf = (sql: string, isReplicated: boolean): readonly string[] =>
-  sql
-    .split(/;\s*$/m)
-    .map(statement =>
-      (isReplicated ? statement.replaceAll(/^ENGINE = (\w*MergeTree)/gm, 'ENGINE = Replicated$1') : statement).trim(),
-    )
-    .filter(statement => statement !== '')
+/** Parts of SQL: what is no statement (blanks, comments), the end of a statement, quoted texts and names, the rest. */
+const sqlParts =
+  /(?<blank>\s+|--[^\n]*|#[ !][^\n]*|\/\*[\s\S]*?\*\/)|(?<end>;)|'(?:[^'\\]|\\[\s\S])*'|"(?:[^"\\]|\\[\s\S])*"|`(?:[^`\\]|\\[\s\S])*`|[\s\S]/g
+
+/**
+ * Return the statements of a schema file, with their comments; `isReplicated` replaces the engines by replicated ones.
+ * A `;` in a comment or in quotes ends no statement. Comments alone are no statement: a server refuses them.
+ */
+export const statementsOf = (sql: string, isReplicated: boolean): readonly string[] => {
+  const statements: string[] = []
+  let text = ''
+  let isStatement = false
+  const end = (): void => {
+    if (isStatement) statements.push(text.trim())
+    text = ''
+    isStatement = false
+  }
+  for (const { 0: part, groups } of sql.matchAll(sqlParts)) {
+    if (groups?.['end'] !== undefined) end()
+    else {
+      text += part
+      isStatement ||= groups?.['blank'] === undefined
+    }
+  }
+  end()
+  return isReplicated
+    ? statements.map(statement => statement.replaceAll(/^ENGINE = (\w*MergeTree)/gm, 'ENGINE = Replicated$1'))
+    : statements
+}
 
 /**
  * Throw `schema_drift` if a table differs from the history. Unknown tables are ignored, and tables of interrupted
