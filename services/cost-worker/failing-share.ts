@@ -1,3 +1,4 @@
+import { comparedDecimals } from '../domain/compared-decimals.ts'
 import type { DeadLetter } from '../platform/log/messages.ts'
 import type { Logger } from '../platform/telemetry/logger.ts'
 import type { PoisonRecord } from './dead-letter.ts'
@@ -46,7 +47,10 @@ export const decideOnFailures = (
     }
   }
   if (failing < Math.max(1, minLocations) || failing <= share * seen.size) return { kind: 'go on' }
-  const reason = `${failing} of the last ${seen.size} locations fail, which is more than ${Math.round(share * 100)} %`
+  // Percent with 6 decimals. The found share is above the limit, so it is rounded up.
+  const [limit, found] = [BigInt(Math.round(share * 1e8)), BigInt(Math.ceil((failing / seen.size) * 1e8))]
+  const texts = comparedDecimals(limit, found, { scale: 6, decimals: 0 })
+  const reason = `${failing} of the last ${seen.size} locations (${texts.found} %) fail, which is more than ${texts.stated} %`
   return { kind: 'stop', failing, seen: seen.size, reason }
 }
 

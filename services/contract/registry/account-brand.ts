@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { contrastOnPage, minContrast, readColor, shadeOnLight, writeColor } from '../../domain/brand-color.ts'
+import { comparedDecimals } from '../../domain/compared-decimals.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { orNull, storedMembers } from '../answer-field.ts'
 import { isWebUrl, webAddress } from '../connect/connect-url.ts'
@@ -59,11 +60,12 @@ const brandColor = z.string().transform((value, context) => {
   if (color === null) return refuseField(context, 'field_invalid', 'must be a colour such as #0a5c3e')
   const contrast = contrastOnPage(color)
   if (contrast >= minContrast) return writeColor(color)
-  const shown = (Math.floor(contrast * 10) / 10).toFixed(1)
+  const [needed, found] = [minContrast, contrast].map(ratio => BigInt(Math.floor(ratio * 1e6))) as [bigint, bigint]
+  const texts = comparedDecimals(needed, found, { scale: 6, decimals: 1 })
   return refuseField(
     context,
     'field_invalid',
-    `must be darker: its contrast with the page is ${shown}, and at least ${minContrast} is needed. Use ${writeColor(shadeOnLight(color))}`,
+    `must be darker: its contrast with the page is ${texts.found}, and at least ${texts.stated} is needed. Use ${writeColor(shadeOnLight(color))}`,
   )
 })
 

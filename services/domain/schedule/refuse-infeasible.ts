@@ -1,7 +1,7 @@
 import type { AnswerOffset } from '../answer-offset.ts'
+import { comparedDecimals } from '../compared-decimals.ts'
 import { writeInstant } from '../instant.ts'
 import type { Interval } from '../interval.ts'
-import { formatDecimal } from '../quantity.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import type { UnpricedInterval } from '../tariff/evaluate.ts'
 import { refuseMissingTariff } from '../tariff/missing-tariff.ts'
@@ -38,14 +38,8 @@ const joinIntervals = (intervals: readonly Interval[]): Interval[] => {
   return merged
 }
 
-/**
- * Write energy in whole Wh. The requested energy is rounded up, the possible energy down, so that the two texts always
- * differ.
- */
-const kilowattHours = (energy: bigint, isRoundedUp: boolean): string => {
-  const wattHours = (energy + (isRoundedUp ? 999_999n : 0n)) / 1_000_000n
-  return `${formatDecimal(wattHours, 3)} kWh`
-}
+/** Decimals of energy in kWh, if the requested energy has no more: whole Wh. */
+const energyForm = { scale: 9, decimals: 3 }
 
 /**
  * Create the refusal `schedule_infeasible`. Instants are written with the offsets of the answer.
@@ -59,9 +53,10 @@ export const refuseInfeasible = ({ devices, hours, possible }: Shortage, offsetO
       ),
     )
   const requested = devices.reduce((sum, { energy }) => sum + energy, 0n)
+  const texts = comparedDecimals(requested, possible, energyForm)
   const deviceIds = [...new Set(devices.map(({ deviceId }) => deviceId))]
-  const requestText = `${joinWords(deviceIds)} ${deviceIds.length === 1 ? 'asks' : 'together ask'} for ${kilowattHours(requested, true)}`
-  const possibleText = `can have at most ${kilowattHours(possible, false)}`
+  const requestText = `${joinWords(deviceIds)} ${deviceIds.length === 1 ? 'asks' : 'together ask'} for ${texts.stated} kWh`
+  const possibleText = `can have at most ${texts.found} kWh`
   const reason =
     hours.length === 0
       ? `at full power ${timesText(devices)}`
