@@ -123,7 +123,7 @@ const openShared = async (
     }),
   )
   const { holder } = opening.use(await takeIdempotencyLock(stores.database))
-  const idempotency = idempotencyKeys(stores.database, holder, sealWith(stores.secrets.secret, 'kept answers'))
+  const idempotency = idempotencyKeys(stores.database, sealWith(stores.secrets.secret, 'kept answers'), holder)
   return {
     ...stores,
     config,

@@ -92,6 +92,8 @@ export type Operation<
   readonly endsWithClient?: true
   /** Accepts `Idempotency-Key`. True for every POST that creates or changes an object. */
   readonly idempotent?: true
+  /** The answer contains a secret that only this answer shows. Under an `Idempotency-Key` it is stored encrypted. */
+  readonly secretAnswer?: true
   readonly renames?: OperationRenames
   /**
    * Fields that accept an own reference (`reference:depot-7`). The operation itself reads the references of a raw body.
@@ -189,10 +191,11 @@ export type Caller = Tenant & {
   readonly requestsPerSecond?: number | null
 }
 
-/** Idempotency key of an account. `fingerprint` is a hash of path, query and body. */
+/** Idempotency key of an account. `fingerprint` is a hash of path, query and body. `secretAnswer`: of the operation. */
 export type IdempotencyClaim = Tenant & {
   readonly key: string
   readonly fingerprint: string
+  readonly secretAnswer: boolean
 }
 
 /** Raw body of a request. */

@@ -38,6 +38,7 @@ export const connectBatchImport = defineOperation({
   answer: connectTokenAnswer,
   status: 200,
   idempotent: true,
+  secretAnswer: true,
   renames: {
     body: sessionRenames('session.'),
     answer: [

@@ -156,6 +156,7 @@ export const connectTokenCreate = defineOperation({
   answer: connectTokenAnswer,
   status: 200,
   idempotent: true,
+  secretAnswer: true,
   renames: { body: sessionRenames(), answer: [...sessionRenames(), objectRename] },
   refusals: ['field_required', ...connectRefusals],
   examples: {

@@ -98,6 +98,7 @@ export const webhookCreate = defineOperation({
   answer: answerWithSecret,
   status: 201,
   idempotent: true,
+  secretAnswer: true,
   refusals: ['webhook_url_refused', 'too_many_webhook_endpoints'],
   examples: {
     body: {
@@ -174,5 +175,6 @@ export const webhookSecretRotate = defineOperation({
   answer: answerWithSecret,
   status: 200,
   idempotent: true,
+  secretAnswer: true,
   examples: { body: {}, answer: exampleWithSecret },
 })

@@ -86,6 +86,7 @@ export const userCreate = defineOperation({
   answer: answerWithLink,
   status: 201,
   idempotent: true,
+  secretAnswer: true,
   refusals: ['address_taken', 'too_many_users'],
   examples: { body: { address: 'ada@example.com', role: 'support' }, answer: exampleWithLink },
 })
@@ -156,6 +157,7 @@ export const userLinkCreate = defineOperation({
   answer: answerWithLink,
   status: 200,
   idempotent: true,
+  secretAnswer: true,
   examples: { body: {}, answer: exampleWithLink },
 })
 

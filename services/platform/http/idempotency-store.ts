@@ -21,41 +21,26 @@ export type IdempotencyKeys = IdempotencyStore & {
 
 type StoredAnswer = Parameters<typeof finishIdempotent>[2]
 
-/** Return whether an answer contains a secret. Such an answer is stored encrypted. */
-const showsSecret = (body: string): boolean => body.includes('"whsec_') || body.includes('"cot_')
-
 const ownerOf = ({ accountId, liveMode, key }: IdempotencyClaim): string => `${accountId} ${liveMode} ${key}`
 
-const toStored = (
-  { status, apiVersion, body }: SavedAnswer,
-  claim: IdempotencyClaim,
-  seal: Seal | null,
-): StoredAnswer => {
+const toStored = ({ status, apiVersion, body }: SavedAnswer, claim: IdempotencyClaim, seal: Seal): StoredAnswer => {
   const headers = { 'Api-Version': apiVersionDates[apiVersion] }
-  if (seal === null || !showsSecret(body)) return { status, headers, body }
+  if (!claim.secretAnswer) return { status, headers, body }
   return { status, headers: { ...headers, Sealed: 'body' }, body: seal.seal(body, ownerOf(claim)) }
 }
 
-const fromStored = (
-  { status, headers, body }: StoredAnswer,
-  claim: IdempotencyClaim,
-  seal: Seal | null,
-): SavedAnswer => {
+const fromStored = ({ status, headers, body }: StoredAnswer, claim: IdempotencyClaim, seal: Seal): SavedAnswer => {
   const apiVersion = readApiVersionHeader(headers['Api-Version'])
-  const opened = headers['Sealed'] === undefined || seal === null ? body : seal.open(body, ownerOf(claim))
+  const opened = headers['Sealed'] === undefined ? body : seal.open(body, ownerOf(claim))
   return { status, apiVersion: (apiVersion.ok ? apiVersion.value : null) ?? 'current', body: opened }
 }
 
 /**
- * Create the store of idempotency keys.
+ * Create the store of idempotency keys. `seal` encrypts answers with a secret.
  * `holder` is the advisory lock that shows other processes that this process is alive.
- * `seal` encrypts answers with a secret. Source: docs/rules/versions-and-transport.md #idempotency.
+ * Source: docs/rules/versions-and-transport.md #idempotency.
  */
-export const idempotencyKeys = (
-  database: Database,
-  holder: number | null = null,
-  seal: Seal | null = null,
-): IdempotencyKeys => {
+export const idempotencyKeys = (database: Database, seal: Seal, holder: number | null = null): IdempotencyKeys => {
   /** Tokens of the attempts that run in this process, by claim. */
   const tokens = new WeakMap<IdempotencyClaim, string>()
   const tenantOf = ({ accountId, liveMode }: IdempotencyClaim): Tenant => ({ accountId, liveMode })

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ApiVersion } from '../../contract/api-version.ts'
-import type { Caller, IdempotencyClaim, RawBody } from '../../contract/operation.ts'
+import type { Caller, IdempotencyClaim, Operation, RawBody } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { IdempotencyStore, Ports, SavedAnswer } from './binding.ts'
 
@@ -19,9 +19,8 @@ const fingerprintOf = (request: Request, apiVersion: ApiVersion, body: RawBody):
  */
 export const claimOf = (
   request: Request,
-  caller: Caller,
+  { caller, operation, body }: { readonly caller: Caller; readonly operation: Operation; readonly body: RawBody },
   apiVersion: ApiVersion,
-  body: RawBody,
 ): Result<IdempotencyClaim | null> => {
   const key = request.headers.get('idempotency-key')
   if (key === null) return accepted(null)
@@ -31,6 +30,7 @@ export const claimOf = (
     liveMode: caller.liveMode,
     key,
     fingerprint: fingerprintOf(request, apiVersion, body),
+    secretAnswer: operation.secretAnswer === true,
   })
 }
 

@@ -180,8 +180,8 @@ export const performOperation = async (
 }
 
 const readAndPerform = async (requestContext: RequestContext, trace: Trace, ports: Ports): Promise<PerformResult> => {
-  const { operation, request, caller, body } = requestContext
-  const claim = operation.idempotent === true ? claimOf(request, caller, trace.apiVersion, body) : accepted(null)
+  const { operation, request } = requestContext
+  const claim = operation.idempotent === true ? claimOf(request, requestContext, trace.apiVersion) : accepted(null)
   if (!claim.ok) return claim
   const read = await readOperationRequest(requestContext, trace, ports, claim.value)
   if (!read.ok) return read

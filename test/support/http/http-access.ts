@@ -1,5 +1,6 @@
 import { authenticator, operatorAuthenticator } from '../../../services/platform/access/authenticate.ts'
 import { bearerTokens } from '../../../services/platform/access/bearer-token.ts'
+import { sealWith } from '../../../services/platform/access/seal.ts'
 import { keyVerifier } from '../../../services/platform/access/verify-key.ts'
 import { isCurrency } from '../../../services/platform/geocoding/country.ts'
 import { geocode, marketAreasOf } from '../../../services/platform/geocoding/geocode.ts'
@@ -18,7 +19,7 @@ export const operatorKey = 'ok_operator_key_of_the_tests'
  */
 export const openHttpAccess = (database: Database) => {
   const tokens = bearerTokens(secret)
-  const idempotency = idempotencyKeys(database)
+  const idempotency = idempotencyKeys(database, sealWith(secret, 'kept answers'))
   return {
     dependencies: {
       ...{ database, geocode, areasOf: marketAreasOf, isCurrency, timeZone },

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { operations } from '../../../services/contract/openapi/operations.ts'
+import { sealWith } from '../../../services/platform/access/seal.ts'
 import { idempotencyKeys } from '../../../services/platform/http/idempotency-store.ts'
 import { takeIdempotencyLock } from '../../../services/platform/postgres/registry/idempotency.ts'
 import { seededRandom } from '../../support/random.ts'
@@ -94,16 +95,21 @@ describe('a process that died during a request', () => {
   })
 })
 
+const seal = sealWith('a secret of at least thirty-two characters', 'kept answers')
+
 describe('the lock of a process', () => {
   it('protects its attempts while the process is alive, and releases them when the process ends', async () => {
     await using opened = await openTestDatabase()
     const { database } = opened
     const { live } = await makeTenants(database)
     const at = Date.now()
-    const claim = (key: string) => ({ ...live, key, fingerprint: 'same' })
+    const claim = (key: string) => ({ ...live, key, fingerprint: 'same', secretAnswer: false })
     const ownLock = await takeIdempotencyLock(database)
     const other = await takeIdempotencyLock(database)
-    const [mine, theirs] = [idempotencyKeys(database, ownLock.holder), idempotencyKeys(database, other.holder)]
+    const [mine, theirs] = [
+      idempotencyKeys(database, seal, ownLock.holder),
+      idempotencyKeys(database, seal, other.holder),
+    ]
     expect(await mine.begin(claim('a'), at)).toEqual({ state: 'new' })
     expect(await theirs.begin(claim('a'), at)).toEqual({ state: 'running' })
     expect(await mine.begin(claim('a'), at)).toEqual({ state: 'running' })
@@ -118,7 +124,7 @@ describe('the lock of a process', () => {
     const { database } = opened
     const { live } = await makeTenants(database)
     await using ownLock = await takeIdempotencyLock(database)
-    const keys = idempotencyKeys(database, ownLock.holder)
+    const keys = idempotencyKeys(database, seal, ownLock.holder)
     const superuser = new pg.Client(opened.address)
     await superuser.connect()
     const cut = await superuser.query(`
@@ -128,7 +134,7 @@ describe('the lock of a process', () => {
     expect(cut.rowCount).toBe(1)
     let n = 0
     const twice = async () => {
-      const claim = { ...live, key: `k${n++}`, fingerprint: 'same' }
+      const claim = { ...live, key: `k${n++}`, fingerprint: 'same', secretAnswer: false }
       await keys.begin(claim, Date.now())
       return (await keys.begin({ ...claim }, Date.now())).state
     }

@@ -58,6 +58,30 @@ describe('users over the API', () => {
     expect(await findUserLink(database.operator, secret, token, clock.at + 72 * 3_600_000 - 1)).not.toBeNull()
   })
 
+  it('and other objects with a secret are stored without it under an Idempotency-Key, and a repeat shows it again', async () => {
+    const { id } = await invite(mine.live, 'secret@example.com', 'read')
+    const endpoint = await mine.live.call('POST', '/webhooks', { url: 'https://1.1.1.1/hooks' })
+    const requests = [
+      ['/users', { address: 'sealed@example.com', role: 'read' }, 'link'],
+      [`/users/${id}/link`, {}, 'link'],
+      ['/webhooks', { url: 'https://1.1.1.1/other' }, 'secret'],
+      [`/webhooks/${idOf(endpoint)}/secret`, {}, 'secret'],
+    ] as const
+    for (const [path, body, member] of requests) {
+      const headers = { 'idempotency-key': `secret of ${path}` }
+      const first = await mine.live.call('POST', path, body, headers)
+      const again = await mine.live.call('POST', path, body, headers)
+      expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true'])
+      const [, text = ''] = /(?:token=|whsec_)(.+)/.exec(String(first.body[member])) ?? []
+      expect(text.length, first.text).toBeGreaterThan(30)
+      const { rows } = await database.operator<{ answer: string }>(
+        sql`select answer::text from idempotency_keys where key = ${headers['idempotency-key']}`,
+      )
+      expect(rows).toHaveLength(1)
+      expect(rows[0]?.answer).not.toContain(text)
+    }
+  })
+
   it('have one address each in an account and mode', async () => {
     await invite(mine.test, 'twice@example.com', 'read')
     await invite(mine.live, 'twice@example.com', 'read')
