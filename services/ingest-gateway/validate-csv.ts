@@ -68,7 +68,8 @@ export const validateCsv = async (
         if ('problem' in opened) return refused('body_invalid', withoutOptions(opened.problem))
         readings = opened
       }
-      for (const { cells, line } of isFirst ? rows.slice(1) : rows) readings?.addRow(cells, line)
+      const dataRows = isFirst && readings?.hasHeader === true ? rows.slice(1) : rows
+      for (const { cells, line } of dataRows) readings?.addRow(cells, line)
       if (readings !== undefined && !(await addRows(readings.take()))) return tooManyRecords
     }
   } catch (error) {

@@ -1,6 +1,7 @@
 import { type ColumnChoices, readColumnChoices, readingFields } from '../../domain/interchange/csv/columns.ts'
 import { isReadingField } from '../../domain/interchange/csv/csv-readings.ts'
-import { type CsvRules, readIntervalMs, unitOf } from '../../domain/interchange/csv/csv-rules.ts'
+import { type CsvRules, unitOf } from '../../domain/interchange/csv/csv-rules.ts'
+import { readIntervalLength } from '../../domain/interchange/csv/interval-length.ts'
 import { timeFormat } from '../../domain/interchange/csv/time-text.ts'
 import { directionsOf, directionWords, type ObjectName } from '../../domain/interchange/reading.ts'
 import { type CsvForm, isEncoding } from '../../platform/interchange/csv.ts'
@@ -27,7 +28,10 @@ export const readingOptions: Readonly<Record<string, CommandOption>> = {
   device: { value: 'ID', summary: 'Device of all readings: an id or an own reference.' },
   unit: { value: 'UNIT', summary: 'Unit of all values.', choices: ['WH', 'KWH', 'W', 'KW'] },
   direction: { value: 'WORD', summary: 'Direction of all readings. Default: IMPORT.', choices: directionWords },
-  interval: { value: 'PT15M', summary: 'Length of the intervals, if the file has one time for each.' },
+  interval: {
+    value: 'PT15M',
+    summary: 'Length of the intervals, if the file has one time for each. P1D: the local day.',
+  },
   label: { value: 'WHICH', summary: 'Meaning of a single time. Default: start.', choices: ['start', 'end'] },
   layout: {
     value: 'LAYOUT',
@@ -38,6 +42,7 @@ export const readingOptions: Readonly<Record<string, CommandOption>> = {
   'date-format': { value: 'FORMAT', summary: 'Form of times, of yyyy MM dd HH hh mm ss a. Default: ISO 8601.' },
   ambiguous: { value: 'WHICH', summary: 'Times of a doubled hour that occur once.', choices: ['earlier', 'later'] },
   decimal: { value: 'MARK', summary: 'Decimal mark. Default: ".".', choices: ['.', ','] },
+  raw: { summary: 'The file is an export with --raw: no apostrophe guards its texts.' },
   thousands: { value: 'MARK', summary: 'Mark between thousands. Default: none.', choices: [',', '.', ' ', "'"] },
 }
 
@@ -78,9 +83,9 @@ export const readCsvRules = (options: Options, locationZone: string | null): Csv
   const zone = zoneText === null ? null : timeZone(zoneText)
   if (zone === null && zoneText !== null)
     throw new UsageError(`--zone "${zoneText}" is no time zone, such as Europe/Oslo.`)
-  const intervalMs = interval === undefined ? null : readIntervalMs(interval)
-  if (intervalMs === undefined)
-    throw new UsageError('--interval must be a duration up to a day, such as PT15M or PT1H.')
+  const length = interval === undefined ? null : readIntervalLength(interval)
+  if (length === undefined)
+    throw new UsageError('--interval must be P1D (a local day) or a duration up to 24 h, such as PT15M or PT1H.')
   const formatText = options['date-format']
   const format = formatText === undefined ? null : timeFormat(formatText)
   if (format === undefined) throw new UsageError('--date-format must have yyyy, MM and dd, such as dd.MM.yyyy HH:mm.')
@@ -91,11 +96,12 @@ export const readCsvRules = (options: Options, locationZone: string | null): Csv
     device: readObjectName(options['device'], 'dev'),
     unit: unit === undefined ? null : (unitOf(unit) ?? null),
     directions: direction === undefined ? null : (directionsOf(direction) ?? null),
-    intervalMs,
+    interval: length,
     label: options['label'] === 'end' ? 'end' : 'start',
     zone,
     format,
     marks: { decimal: decimal === ',' ? ',' : '.', thousands },
     ambiguous: options['ambiguous'] === 'earlier' || options['ambiguous'] === 'later' ? options['ambiguous'] : null,
+    isRaw: options['raw'] !== undefined,
   }
 }

@@ -51,7 +51,7 @@ export const csvReadingSource = (
       const isFirst = readings === undefined
       readings ??= open(header)
       const kept: CsvRow[] = []
-      for (const row of isFirst ? rows.slice(1) : rows) {
+      for (const row of isFirst && readings.hasHeader ? rows.slice(1) : rows) {
         rowCount += 1
         if (readings.addRow(row.cells, row.line)) kept.push(row)
         else blankCount += 1

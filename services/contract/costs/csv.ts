@@ -4,8 +4,11 @@ import { type ExactNumber, isExactNumber, numberText } from '../json/exact-numbe
 export type Cell = string | number | boolean | ExactNumber | null | undefined
 
 const needsQuotes = /[",\r\n]/
-/** Spreadsheets read such a text as a formula. A leading apostrophe prevents this. */
-const looksLikeFormula = /^[=+\-@\t\r]/
+/**
+ * Spreadsheets read such a text as a formula. A leading apostrophe prevents this. Texts that have apostrophes before it get
+ * one more, so that an import that removes one restores every text.
+ */
+const looksLikeFormula = /^'*[=+\-@\t\r]/
 
 const cellText = (cell: Cell): string => {
   if (cell === null || cell === undefined) return ''

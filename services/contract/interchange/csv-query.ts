@@ -2,12 +2,13 @@ import type { z } from 'zod'
 import type { TimeZone } from '../../domain/civil-time.ts'
 import { type ColumnChoices, readColumnChoices, readingFields } from '../../domain/interchange/csv/columns.ts'
 import { isReadingField } from '../../domain/interchange/csv/csv-readings.ts'
-import { type CsvRules, readIntervalMs, unitOf } from '../../domain/interchange/csv/csv-rules.ts'
+import { type CsvRules, unitOf } from '../../domain/interchange/csv/csv-rules.ts'
+import { readIntervalLength } from '../../domain/interchange/csv/interval-length.ts'
 import { timeFormat } from '../../domain/interchange/csv/time-text.ts'
 import { directionsOf, directionWords, type ObjectName } from '../../domain/interchange/reading.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { oneOf, text } from '../field.ts'
-import { parameters, wholeNumber } from '../parameter.ts'
+import { flag, parameters, wholeNumber } from '../parameter.ts'
 
 /** Parameters of a body in text/csv. They have the meaning of the options of `npx wattledger import readings`. */
 export const csvParameters = parameters({
@@ -16,7 +17,9 @@ export const csvParameters = parameters({
   device_id: text().optional().describe('Device of all rows of a CSV body.'),
   unit: oneOf('WH', 'KWH', 'W', 'KW').optional().describe('Unit of all rows of a CSV body.'),
   direction: text().optional().describe('Direction of all rows of a CSV body. Default: IMPORT.'),
-  interval: text().optional().describe('Length of the intervals of a CSV body with single times, such as PT15M.'),
+  interval: text()
+    .optional()
+    .describe('Length of the intervals of a CSV body with single times, such as PT15M, or P1D.'),
   label: oneOf('start', 'end').optional().describe('What a single time of a CSV body is. Default: start.'),
   layout: oneOf('long', 'wide').optional().describe('wide: a row of a CSV body is a day. Default: long.'),
   zone: text().optional().describe('Time zone of times without an offset in a CSV body.'),
@@ -29,6 +32,7 @@ export const csvParameters = parameters({
   thousands: oneOf('comma', 'point', 'space', 'apostrophe')
     .optional()
     .describe('Mark between thousands of a CSV body. Default: none.'),
+  raw: flag.optional().describe('The CSV body is an export with raw=true: no apostrophe guards its texts.'),
   skip_lines: wholeNumber({ min: 0, max: 9_999 }).optional().describe('Lines before the header of a CSV body.'),
 })
 
@@ -52,8 +56,9 @@ export const readCsvQuery = (query: CsvQuery, findZone: (name: string) => TimeZo
   const zone = query.zone === undefined ? null : findZone(query.zone)
   if (zone === null && query.zone !== undefined)
     return invalid('zone', 'must be an IANA time zone, such as Europe/Oslo')
-  const intervalMs = query.interval === undefined ? null : readIntervalMs(query.interval)
-  if (intervalMs === undefined) return invalid('interval', 'must be a duration up to a day, such as PT15M')
+  const interval = query.interval === undefined ? null : readIntervalLength(query.interval)
+  if (interval === undefined)
+    return invalid('interval', 'must be P1D (a local day) or a duration up to 24 h, such as PT15M')
   const format = query.date_format === undefined ? null : timeFormat(query.date_format)
   if (format === undefined) return invalid('date_format', 'must have yyyy, MM and dd, such as dd.MM.yyyy HH:mm')
   const directions = query.direction === undefined ? null : directionsOf(query.direction)
@@ -67,7 +72,7 @@ export const readCsvQuery = (query: CsvQuery, findZone: (name: string) => TimeZo
     device: objectName(query.device_id),
     unit: query.unit === undefined ? null : (unitOf(query.unit) ?? null),
     directions,
-    intervalMs,
+    interval,
     label: query.label ?? 'start',
     zone,
     format,
@@ -76,6 +81,7 @@ export const readCsvQuery = (query: CsvQuery, findZone: (name: string) => TimeZo
       thousands: thousands === undefined ? '' : thousandsMarks[thousands],
     },
     ambiguous: query.ambiguous ?? null,
+    isRaw: query.raw === true,
   }
   return accepted({ rules, choices })
 }

@@ -57,6 +57,20 @@ async function* decoded(chunks: AsyncIterable<Uint8Array>, encoding: string | nu
   yield decode(undefined)
 }
 
+/**
+ * Return whether a carriage return alone ends the first line of a text; null if the text has no complete line. Then it ends
+ * all lines.
+ */
+const endsLinesWithReturns = (text: string): boolean | null => {
+  const [lineEnd] = /\r\n|\n|\r[\s\S]/.exec(text) ?? []
+  return lineEnd === undefined ? null : lineEnd.length === 2 && lineEnd !== '\r\n'
+}
+
+const withLineFeeds = (text: string): TextPart => {
+  const lines = text.replaceAll('\r', '\n')
+  return { text: lines, bytes: Buffer.from(lines) }
+}
+
 /** Return whether a name is an encoding of the WHATWG table. */
 export const isEncoding = (name: string): boolean => {
   try {
@@ -66,7 +80,12 @@ export const isEncoding = (name: string): boolean => {
   }
 }
 
-const headerOf = (text: string, skipLines: number): string => text.split(/\r?\n|\r/)[skipLines] ?? ''
+/** Return the first line with text after the skipped lines; null if none is complete. `isEnd`: no text follows. */
+const headerOf = (text: string, skipLines: number, isEnd: boolean): string | null => {
+  const lines = text.split('\n')
+  const complete = isEnd ? lines : lines.slice(0, -1)
+  return complete.slice(skipLines).find(line => line.trim() !== '') ?? null
+}
 
 const lineFeed = 10
 const carriageReturn = 13
@@ -203,19 +222,22 @@ export async function* readCsv(chunks: AsyncIterable<Uint8Array>, form: CsvForm)
   const { delimiter, encoding, skipLines } = form
   let reader: RowParser | undefined
   let head = ''
-  let headLines = 0
-  const openReader = (): RowParser => rowReader(delimiter ?? delimiterOf(headerOf(head, skipLines)), skipLines)
+  const openReader = (header: string | null): RowParser => rowReader(delimiter ?? delimiterOf(header ?? ''), skipLines)
   const findLongLine = longLineFinder()
   let lastLine = 0
-  for await (const { text, bytes } of decoded(chunks, encoding)) {
+  let usesReturns: boolean | null = null
+  for await (const part of decoded(chunks, encoding)) {
+    usesReturns ??= endsLinesWithReturns(head + part.text)
+    if (usesReturns === true) head = head.replaceAll('\r', '\n')
+    const { text, bytes } = usesReturns === true ? withLineFeeds(part.text) : part
     const linesBefore = findLongLine(bytes)
     if (linesBefore !== null) throw tooLong(lastLine + linesBefore + 1)
     if (reader === undefined) {
       head += text
-      headLines += lineFeedsIn(text)
       // The delimiter is known from the whole header.
-      if (headLines <= skipLines && head.length < maxHeadLength) continue
-      reader = openReader()
+      const header = headerOf(head, skipLines, false)
+      if (header === null && head.length < maxHeadLength) continue
+      reader = openReader(header)
     }
     const rows = await reader.write(head === '' ? text : head)
     head = ''
@@ -224,7 +246,7 @@ export async function* readCsv(chunks: AsyncIterable<Uint8Array>, form: CsvForm)
   }
   if (reader === undefined) {
     if (head === '') return
-    reader = openReader()
+    reader = openReader(headerOf(head, skipLines, true))
     yield await reader.write(head)
   }
   yield await reader.end()

@@ -20,8 +20,8 @@ export const readingFields = [
 /** Chosen headings by field: a heading or the number of a column. An empty text ignores the field. */
 export type ColumnChoices = ReadonlyMap<string, string>
 
-/** Columns of a header: index by field, and the indexes of the other columns. */
-export type Columns = { readonly indexes: ReadonlyMap<string, number>; readonly others: readonly number[] }
+/** Columns of a header: indexes by field, usually one, and the indexes of the other columns. */
+export type Columns = { readonly indexes: ReadonlyMap<string, readonly number[]>; readonly others: readonly number[] }
 
 /** Problem with columns, as a sentence for the user. */
 export type ColumnsProblem = { readonly problem: string }
@@ -67,45 +67,95 @@ const namesInApi: Readonly<Record<string, string>> = {
   record_reference_id: 'record',
 }
 
-const indexOfChoice = (header: readonly string[], choice: string): number => {
-  const named = header.indexOf(choice)
-  if (named >= 0) return named
-  const byCase = header.findIndex(heading => heading.toLowerCase() === choice.toLowerCase())
-  if (byCase >= 0) return byCase
-  return /^[1-9]\d{0,3}$/.test(choice) && Number(choice) <= header.length ? Number(choice) - 1 : -1
+/** Fields whose cells are joined: times with a space, values as a sum. */
+const joinedFields: ReadonlySet<string> = new Set(['start', 'end', 'time', 'day', 'value', 'register'])
+
+const quotedHeadings = (header: readonly string[]): string => header.map(heading => `"${heading}"`).join(', ')
+
+/** Return the column of a heading or of a number from 1. An exact heading wins over another case, and over a number. */
+const indexOfChoice = (header: readonly string[], choice: string): number | ColumnsProblem => {
+  const matches = (test: (heading: string) => boolean) =>
+    header.flatMap((heading, index) => (test(heading) ? [index] : []))
+  const exact = matches(heading => heading === choice)
+  const found = exact.length > 0 ? exact : matches(heading => heading.toLowerCase() === choice.toLowerCase())
+  const [index, second] = found
+  if (index !== undefined && second !== undefined) {
+    const numbers = found.map(other => other + 1).join(' and ')
+    return {
+      problem: `The columns ${numbers} have the heading "${choice}". Name one by its number, such as ${second + 1}.`,
+    }
+  }
+  if (index !== undefined) return index
+  if (/^[1-9]\d{0,3}$/.test(choice) && Number(choice) <= header.length) return Number(choice) - 1
+  return { problem: `The file has no column "${choice}". Its columns are ${quotedHeadings(header)}.` }
+}
+
+/** Return the columns of a choice. `A+B` joins two columns, unless a heading has this text. */
+const indexesOfChoice = (
+  header: readonly string[],
+  field: string,
+  choice: string,
+): readonly number[] | ColumnsProblem => {
+  const whole = indexOfChoice(header, choice)
+  if (typeof whole === 'number') return [whole]
+  if (!joinedFields.has(field) || !choice.includes('+')) return whole
+  const indexes: number[] = []
+  for (const part of choice.split('+')) {
+    const index = indexOfChoice(header, part.trim())
+    if (typeof index !== 'number') return index
+    if (indexes.includes(index)) return { problem: `"${choice}" names the column "${part.trim()}" twice.` }
+    indexes.push(index)
+  }
+  return indexes
 }
 
 /**
  * Find the columns of a header. A chosen heading wins; other headings that equal the name of a field are taken too.
- * Returns a problem for a chosen heading that the header does not have.
+ * Returns a problem for a chosen heading that the header does not have, and for a heading that the header has twice.
  */
 export const findColumns = (
   header: readonly string[],
   choices: ColumnChoices,
   isField: (name: string) => boolean,
 ): Columns | ColumnsProblem => {
-  const indexes = new Map<string, number>()
+  const indexes = new Map<string, readonly number[]>()
   for (const [field, choice] of choices) {
     if (choice === '') continue
-    const index = indexOfChoice(header, choice)
-    if (index < 0) {
-      return { problem: `The file has no column "${choice}". Its columns are ${header.join(', ')}.` }
-    }
-    indexes.set(field, index)
+    const found = indexesOfChoice(header, field, choice)
+    if ('problem' in found) return found
+    indexes.set(field, found)
   }
-  const taken = new Set(indexes.values())
+  const taken = new Set([...indexes.values()].flat())
+  const named = new Map<string, number>()
   for (const [index, heading] of header.entries()) {
     const name = heading.trim().toLowerCase()
     const field = isField(name) ? name : (namesInApi[name] ?? '')
-    if (!isField(field) || choices.has(field) || indexes.has(field) || taken.has(index)) continue
-    indexes.set(field, index)
-    taken.add(index)
+    if (!isField(field) || choices.has(field) || taken.has(index)) continue
+    const earlier = named.get(field)
+    if (earlier !== undefined) {
+      const problem = `The columns ${earlier + 1} and ${index + 1} are both "${field}". Name one: --columns ${field}=${earlier + 1}.`
+      return { problem }
+    }
+    named.set(field, index)
+    indexes.set(field, [index])
   }
+  for (const index of named.values()) taken.add(index)
   return { indexes, others: header.map((_, index) => index).filter(index => !taken.has(index)) }
 }
 
-const guardedText = /^'[=+\-@\t\r]/
+const guardedText = /^'+[=+\-@\t\r]/
 
 /** Remove the apostrophe that keeps a spreadsheet from reading a text as a formula. */
 export const unguardText = (cell: string): string =>
   cell.startsWith("'") && guardedText.test(cell) ? cell.slice(1) : cell
+
+/** Headings of an export whose texts are the stored bytes: spaces count, and guarded texts have an apostrophe. */
+const exportedTexts: ReadonlySet<string> = new Set([
+  'session_reference_id',
+  'record_reference_id',
+  'location_reference_id',
+  'device_reference_id',
+])
+
+/** Return whether a column has texts of an export, which are taken with all their bytes. */
+export const hasExportedTexts = (heading: string): boolean => exportedTexts.has(heading)

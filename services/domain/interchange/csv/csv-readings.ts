@@ -1,14 +1,16 @@
 import { type ReadRow, refusedRow } from '../reading.ts'
-import { type ColumnChoices, type ColumnsProblem, findColumns, readingFields } from './columns.ts'
+import { type ColumnChoices, type Columns, type ColumnsProblem, findColumns, readingFields } from './columns.ts'
 import { type CsvRules, columnsProblem } from './csv-rules.ts'
 import { type LocalTimes, localTimes } from './local-times.ts'
-import { longRowReader, type RowReader } from './long-rows.ts'
+import { isLongRow, longRowReader, type RowReader } from './long-rows.ts'
 import { findDayColumns, wideRowReader } from './wide-rows.ts'
 
 /** Reader of the rows of a file, in order. */
 export type CsvReadings = {
   /** Headings that give no member of a reading. */
   readonly otherHeadings: readonly string[]
+  /** Whether the first row of the file has headings. Else it is a row of readings. */
+  readonly hasHeader: boolean
   /** Add a row. Returns false if it has no value. */
   readonly addRow: (cells: readonly string[], line: number) => boolean
   /** Return the readings and refused rows that are complete, in file order. */
@@ -21,6 +23,12 @@ const isReadingField = (name: string): boolean => (readingFields as readonly str
 
 /** Read choices of columns for readings. */
 export { isReadingField }
+
+/** Return whether a row has the columns of the header. The header or the row can have a delimiter at its end. */
+const hasColumnsOf = (header: readonly string[], cells: readonly string[]): boolean =>
+  cells.length === header.length ||
+  (cells.length === header.length + 1 && cells.at(-1) === '') ||
+  (cells.length === header.length - 1 && header.at(-1)?.trim() === '')
 
 /** Rows of a file without a zone: all times have an offset. */
 const instantsOnly = (): LocalTimes => {
@@ -46,25 +54,43 @@ const listHeadings = (header: readonly string[]): string => {
 }
 
 /**
- * Open a reader for a file with this header. Returns a problem if the columns do not give readings.
+ * Return the columns of a file without headings: all columns are chosen by number, and the first row has readings.
+ * Null: the first row has headings.
+ */
+const columnsWithoutHeader = (first: readonly string[], choices: ColumnChoices, rules: CsvRules): Columns | null => {
+  const numbers = first.map((_, index) => String(index + 1))
+  const chosen = [...choices.values()].filter(choice => choice !== '').flatMap(choice => choice.split('+'))
+  if (rules.layout === 'wide' || chosen.length === 0 || !chosen.every(choice => numbers.includes(choice.trim())))
+    return null
+  const columns = findColumns(numbers, choices, isReadingField)
+  if ('problem' in columns || columnsProblem(columns, rules) !== null) return null
+  return isLongRow(columns, rules, first) ? columns : null
+}
+
+/**
+ * Open a reader for a file with this first row. Returns a problem if the columns do not give readings.
  * Law: rows leave in file order, so the last row taken is the last one that is complete.
  * Source: docs/rules/imports.md #csv.
  */
 export const openCsvReadings = (
-  header: readonly string[],
+  firstRow: readonly string[],
   choices: ColumnChoices,
   rules: CsvRules,
 ): CsvReadings | ColumnsProblem => {
-  const columns = findColumns(header, choices, isReadingField)
+  const withoutHeader = columnsWithoutHeader(firstRow, choices, rules)
+  const hasHeader = withoutHeader === null
+  const header = hasHeader ? firstRow : firstRow.map((_, index) => String(index + 1))
+  const columns = withoutHeader ?? findColumns(header, choices, isReadingField)
   if ('problem' in columns) return columns
   const problem = columnsProblem(columns, rules)
   if (problem !== null) return { problem: `${problem.problem} The file has the columns ${listHeadings(header)}.` }
   const times = rules.zone === null ? instantsOnly() : localTimes(rules.zone, rules.ambiguous)
   const open = (readRow: RowReader, usedOthers: ReadonlySet<number>): CsvReadings => ({
     otherHeadings: columns.others.filter(index => !usedOthers.has(index)).map(index => header[index] ?? ''),
+    hasHeader,
     addRow: (cells, line) => {
-      if (cells.length === header.length || (rules.layout === 'wide' && cells.length < header.length))
-        return readRow(cells, line)
+      const isShortDay = rules.layout === 'wide' && cells.length < header.length
+      if (isShortDay || hasColumnsOf(header, cells)) return readRow(cells, line)
       const message = `The row has ${cells.length} columns, and the header has ${header.length}.`
       times.add(refusedRow(line, null, 'wrong_columns', message))
       return true
@@ -72,9 +98,10 @@ export const openCsvReadings = (
     take: times.take,
     end: times.end,
   })
-  if (rules.layout === 'long' || rules.zone === null) return open(longRowReader(columns, rules, times), new Set())
-  const dayColumns = findDayColumns(header, columns, rules.intervalMs)
+  if (rules.layout === 'long' || rules.zone === null)
+    return open(longRowReader(header, columns, rules, times), new Set())
+  const dayColumns = findDayColumns(header, columns, rules.interval)
   if ('problem' in dayColumns) return dayColumns
   const used = new Set(dayColumns.columns.map(({ index }) => index))
-  return open(wideRowReader(columns, dayColumns, rules, rules.zone, times), used)
+  return open(wideRowReader(header, columns, dayColumns, rules, rules.zone, times), used)
 }

@@ -2,6 +2,7 @@ import type { TimeZone } from '../../civil-time.ts'
 import type { EnergyUnits } from '../../quantity.ts'
 import type { Directions, ObjectName } from '../reading.ts'
 import type { Columns, ColumnsProblem } from './columns.ts'
+import type { IntervalLength } from './interval-length.ts'
 import type { AmbiguousChoice } from './local-times.ts'
 import type { NumberMarks } from './number-text.ts'
 import type { TimeFormat } from './time-text.ts'
@@ -13,8 +14,8 @@ export type CsvRules = {
   readonly device: ObjectName | null
   readonly unit: EnergyUnits | null
   readonly directions: Directions | null
-  /** Length of an interval in ms; null if the file has both times, or if the headings of the days decide it. */
-  readonly intervalMs: number | null
+  /** Length of an interval; null if the file has both times, or if the headings of the days decide it. */
+  readonly interval: IntervalLength | null
   /** Meaning of a single time of an interval. */
   readonly label: 'start' | 'end'
   /** Zone of times without an offset. */
@@ -22,6 +23,8 @@ export type CsvRules = {
   readonly format: TimeFormat | null
   readonly marks: NumberMarks
   readonly ambiguous: AmbiguousChoice
+  /** Texts of an export have no apostrophe that guards formulas. */
+  readonly isRaw: boolean
 }
 
 const unitByWord: ReadonlyMap<string, EnergyUnits> = new Map([
@@ -55,7 +58,7 @@ const wideProblem = (has: HasColumn, { zone }: CsvRules): ColumnsProblem | null 
   return zone === null ? { problem: 'A file with a row for each day needs --zone, such as Europe/Berlin.' } : null
 }
 
-const longProblem = (has: HasColumn, { intervalMs, label }: CsvRules): ColumnsProblem | null => {
+const longProblem = (has: HasColumn, { interval, label, zone }: CsvRules): ColumnsProblem | null => {
   if (has('register')) {
     return has('time', 'start', 'end')
       ? null
@@ -66,18 +69,11 @@ const longProblem = (has: HasColumn, { intervalMs, label }: CsvRules): ColumnsPr
   if (!has('start', 'end', 'time')) {
     return { problem: 'The times are unknown. Name their columns: --columns start=HEADING,end=HEADING.' }
   }
-  if (intervalMs !== null) return null
+  if (interval === 'local_day' && zone === null)
+    return { problem: 'Intervals of a local day need --zone, such as Europe/Berlin.' }
+  if (interval !== null) return null
   const known = label === 'end' || (has('end') && !has('start')) ? 'ends' : 'starts'
-  return { problem: `The file has ${known} of intervals only. Set their length, such as --interval PT15M.` }
-}
-
-const durationText = /^PT(?:(\d{1,3})H)?(?:(\d{1,4})M)?(?:(\d{1,5})S)?$/
-
-/** Read an ISO 8601 duration of hours, minutes and seconds in ms; undefined if it is none, zero or above a day. */
-export const readIntervalMs = (text: string): number | undefined => {
-  const match = durationText.exec(text.toUpperCase())
-  if (match === null) return undefined
-  const [hours, minutes, seconds] = match.slice(1).map(part => Number(part ?? 0)) as [number, number, number]
-  const ms = ((hours * 60 + minutes) * 60 + seconds) * 1000
-  return ms > 0 && ms <= 24 * 3_600_000 ? ms : undefined
+  return {
+    problem: `The file has ${known} of intervals only. Set their length, such as --interval PT15M, or P1D for days.`,
+  }
 }

@@ -1,4 +1,5 @@
 import { instantsAt, offsetAt, type TimeZone, utcOffsetPeriodAt } from '../../civil-time.ts'
+import { hourMs } from '../../interval.ts'
 import { type ReadRow, refusedRow } from '../reading.ts'
 
 /** Choice of the user for times of the doubled hour that occur once in a file. */
@@ -8,16 +9,24 @@ export type AmbiguousChoice = 'earlier' | 'later' | null
 export const exactInstants = (zone: TimeZone, local: number): readonly number[] =>
   instantsAt(zone, local).filter(at => at + offsetAt(zone, at) === local)
 
+/** Intervals of meters are at most an hour long. */
+const maxMeterInterval = hourMs
+
 /**
- * Return the instant of the local end of an interval that begins at `start`; undefined if the clock never shows it.
- * The offset of the start counts up to its clock change: 02:45 to 03:00 before the change is a quarter of an hour.
+ * Return the instants that the local end of an interval can be: none if the clock never shows it, two if it is ambiguous.
+ * Of an interval of at most an hour, the offset of the start counts up to its clock change: 02:45 to 03:00 before the change
+ * is a quarter of an hour. A session can be longer than it seems. An end before `start` is left out if there is another.
  */
-export const endInstant = (zone: TimeZone, start: number, localEnd: number): number | undefined => {
+export const endInstants = (zone: TimeZone, start: number, localEnd: number, isSession: boolean): readonly number[] => {
   const period = utcOffsetPeriodAt(zone, start)
   const sameOffset = localEnd - period.offset
-  if (sameOffset > start && sameOffset <= period.end) return sameOffset
+  const isMeterInterval = !isSession && sameOffset - start <= maxMeterInterval
+  if (isMeterInterval && sameOffset > start && sameOffset <= period.end) return [sameOffset]
   const instants = exactInstants(zone, localEnd)
-  return instants.find(at => at > start) ?? instants[0]
+  // A clock that skips an hour never shows the time of its change.
+  if (instants.length === 0) return sameOffset === period.end ? [sameOffset] : []
+  const later = instants.filter(at => at > start)
+  return later.length > 0 ? later : instants.slice(0, 1)
 }
 
 /** Row whose start is in a doubled hour. `build` makes the row of one of the two instants. */

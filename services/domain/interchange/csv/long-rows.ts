@@ -1,14 +1,15 @@
+import { startOfDayNumber, type TimeZone } from '../../civil-time.ts'
+import { dayMs } from '../../interval.ts'
 import { type FileReading, isRefusedRow, type ReadRow, refusedRow } from '../reading.ts'
 import type { Columns } from './columns.ts'
 import type { CsvRules } from './csv-rules.ts'
-import { endInstant, type LocalTimes } from './local-times.ts'
-import { cellReader, memberReader, type RowMembers, readValueText, seriesOf } from './row-members.ts'
+import { otherEnd } from './interval-length.ts'
+import { type AmbiguousChoice, endInstants, type LocalTimes } from './local-times.ts'
+import { cellReader, memberReader, type RowMembers, seriesOf, valueReader } from './row-members.ts'
 import { type FileTime, timeReader } from './time-text.ts'
 
 /** Reads the rows of a file. Returns whether the row has a value; its readings go to `times`. */
 export type RowReader = (cells: readonly string[], line: number) => boolean
-
-type RowTimes = { readonly start: FileTime | undefined; readonly end: FileTime | undefined }
 
 type ReadLong = {
   readonly members: RowMembers
@@ -42,70 +43,102 @@ const readingOf = ({ members, value, isRegister, line }: ReadLong, start: number
   return reading
 }
 
+const ambiguousEnd =
+  'The clock shows the end twice. Set --ambiguous to earlier or later, or write the end with its UTC offset.'
+
+/** Return the reading that ends at a local time. An end that the clock shows twice follows the choice of the user. */
+const readingToLocalEnd = (
+  read: ReadLong,
+  start: number,
+  localEnd: number,
+  zone: TimeZone,
+  choice: AmbiguousChoice,
+): ReadRow => {
+  const [first, second] = endInstants(zone, start, localEnd, read.members.sessionReferenceId !== null)
+  if (first === undefined) return refusedRow(read.line, 'end', 'no_such_time', 'The clock skips the end.')
+  if (second === undefined) return readingOf(read, start, first)
+  if (choice === null) return refusedRow(read.line, 'end', 'ambiguous_time', ambiguousEnd)
+  return readingOf(read, start, choice === 'earlier' ? first : second)
+}
+
+/** Columns of the times of a row. `isEnd`: the single time is the end of its interval. */
+type TimeColumns = { readonly field: string; readonly hasBoth: boolean; readonly isEnd: boolean }
+
+const timeColumnsOf = ({ indexes }: Columns, { label }: CsvRules): TimeColumns => {
+  const isRegister = indexes.has('register')
+  const field = indexes.has('time') ? 'time' : indexes.has('start') ? 'start' : 'end'
+  const hasBoth = indexes.has('start') && indexes.has('end') && !isRegister
+  return {
+    field: hasBoth ? 'start' : field,
+    hasBoth,
+    isEnd: !hasBoth && !isRegister && (label === 'end' || field === 'end'),
+  }
+}
+
+/**
+ * Return whether the first row of a file is a row of readings: its times are times, and its value is a number.
+ * Columns must be chosen by number.
+ */
+export const isLongRow = (columns: Columns, rules: CsvRules, cells: readonly string[]): boolean => {
+  const cell = cellReader(columns)
+  const { field, hasBoth } = timeColumnsOf(columns, rules)
+  const readTime = timeReader(rules.format)
+  const value = valueReader(columns, rules, columns.indexes.has('register') ? 'register' : 'value')(cells, 1)
+  const times = hasBoth ? ['start', 'end'] : [field]
+  return typeof value === 'string' && times.every(name => readTime(cell(cells, name)) !== undefined)
+}
+
 /**
  * Return a reader of rows with one reading each. A blank value is not a reading. A single time is the start of its interval,
  * or its end by the label. Local times need `times` of the zone; null if the file has no zone.
  * Source: docs/rules/imports.md #csv.
  */
 export const longRowReader = (
+  header: readonly string[],
   columns: Columns,
   rules: CsvRules,
   times: Pick<LocalTimes, 'add' | 'addLocal'>,
 ): RowReader => {
   const cell = cellReader(columns)
-  const readMembers = memberReader(columns, rules)
-  const has = (field: string) => columns.indexes.has(field)
+  const { zone, ambiguous } = rules
+  const readMembers = memberReader(header, columns, rules)
   const [readStart, readEnd] = [timeReader(rules.format), timeReader(rules.format)]
-  const isRegister = has('register')
-  const timeField = has('time') ? 'time' : has('start') ? 'start' : 'end'
-  const hasBoth = has('start') && has('end') && !isRegister
-  const isEnd = !hasBoth && !isRegister && (rules.label === 'end' || timeField === 'end')
+  const isRegister = columns.indexes.has('register')
+  const { field: startField, hasBoth, isEnd } = timeColumnsOf(columns, rules)
+  const readValue = valueReader(columns, rules, isRegister ? 'register' : 'value')
+  const length = isRegister ? null : rules.interval
   const pattern = rules.format?.pattern ?? '2026-03-29T01:00:00+01:00'
-  const addExact = ({ start, end }: RowTimes, read: ReadLong): boolean => {
-    if (start === undefined || !('at' in start)) return false
-    if (end === undefined) {
-      const length = isRegister ? 0 : (rules.intervalMs ?? 0)
-      times.add(isEnd ? readingOf(read, start.at - length, start.at) : readingOf(read, start.at, start.at + length))
-      return true
-    }
-    if (!('at' in end)) return false
-    times.add(readingOf(read, start.at, end.at))
-    return true
+  const build = (read: ReadLong, end: FileTime | undefined, at: number): ReadRow => {
+    if (end === undefined)
+      return isEnd
+        ? readingOf(read, otherEnd(at, -1, length, zone), at)
+        : readingOf(read, at, otherEnd(at, 1, length, zone))
+    if ('at' in end) return readingOf(read, at, end.at)
+    return zone === null ? noOffset(read.line, 'end') : readingToLocalEnd(read, at, end.local, zone, ambiguous)
   }
-  const buildLocal =
-    (read: ReadLong, end: FileTime | undefined) =>
-    (at: number): ReadRow => {
-      const length = isRegister ? 0 : (rules.intervalMs ?? 0)
-      if (end === undefined) return isEnd ? readingOf(read, at - length, at) : readingOf(read, at, at + length)
-      if ('at' in end) return readingOf(read, at, end.at)
-      const endAt = rules.zone === null ? undefined : endInstant(rules.zone, at, end.local)
-      if (endAt === undefined) return refusedRow(read.line, 'end', 'no_such_time', 'The clock skips the end.')
-      return readingOf(read, at, endAt)
-    }
   return (cells, line) => {
-    const valueField = isRegister ? 'register' : 'value'
-    const value = readValueText(cell(cells, valueField), rules, line, valueField)
+    const value = readValue(cells, line)
     if (value === null) return false
     const members = readMembers(cells, line)
     if (isRefusedRow(members as ReadRow)) return add(times, members as ReadRow)
     if (typeof value !== 'string') return add(times, value)
-    const startField = hasBoth ? 'start' : timeField
     const startText = cell(cells, startField)
     const start = readStart(startText)
     if (start === undefined) return add(times, notATime(line, startField, startText, pattern))
     const end = hasBoth ? readEnd(cell(cells, 'end')) : undefined
     if (hasBoth && end === undefined) return add(times, notATime(line, 'end', cell(cells, 'end'), pattern))
     const read: ReadLong = { members: members as RowMembers, value, isRegister, line }
-    if (addExact({ start, end }, read)) return true
-    if (rules.zone === null) {
-      const message = `"${startText.slice(0, 60)}" has no UTC offset. Set --zone to the zone of the file.`
-      return add(times, refusedRow(line, startField, 'not_a_time', message))
-    }
-    if ('at' in start) times.add(buildLocal(read, end)(start.at))
-    else times.addLocal(line, seriesOf(read.members), start.local, buildLocal(read, end))
+    if ('at' in start) return add(times, build(read, end, start.at))
+    if (zone === null) return add(times, noOffset(line, startField))
+    const isMidnight = length === 'local_day' && start.local % dayMs === 0
+    if (isMidnight) return add(times, build(read, end, startOfDayNumber(zone, start.local / dayMs)))
+    times.addLocal(line, seriesOf(read.members), start.local, at => build(read, end, at))
     return true
   }
 }
+
+const noOffset = (line: number, field: string): ReadRow =>
+  refusedRow(line, field, 'not_a_time', 'The time has no UTC offset. Set --zone to the zone of the file.')
 
 const add = (times: Pick<LocalTimes, 'add'>, row: ReadRow): true => {
   times.add(row)

@@ -48,7 +48,7 @@ export const openObjectRows = (
         return refusedRow(line, null, 'wrong_columns', message)
       }
       const members: Record<string, unknown> = {}
-      for (const [field, index] of columns.indexes) {
+      for (const [field, [index = -1]] of columns.indexes) {
         const value = unguardText(cells[index] ?? '').trim()
         if (value !== '') addMember(members, pathOf(field) ?? [field], value)
       }

@@ -7,9 +7,9 @@ import {
   type RefusedRow,
   refusedRow,
 } from '../reading.ts'
-import { type Columns, unguardText } from './columns.ts'
+import { type Columns, hasExportedTexts, unguardText } from './columns.ts'
 import { type CsvRules, unitOf } from './csv-rules.ts'
-import { numberTextOf } from './number-text.ts'
+import { numberTextOf, sumNumberTexts } from './number-text.ts'
 
 /** Members of a reading that are neither a time nor a value. */
 export type RowMembers = {
@@ -25,11 +25,33 @@ export type RowMembers = {
 /** Reads cells of a row by field. */
 export type CellReader = (cells: readonly string[], field: string) => string
 
-/** Return a reader of cells: the trimmed text of a field, empty if the column or the cell is absent. */
+/**
+ * Return a reader of cells: the trimmed text of a field, empty if the column or the cell is absent. Joined columns have a
+ * space between their texts.
+ */
 export const cellReader = ({ indexes }: Columns): CellReader => {
+  const textOf = (cells: readonly string[], index: number): string => unguardText(cells[index] ?? '').trim()
   return (cells, field) => {
-    const index = indexes.get(field)
-    return index === undefined ? '' : unguardText(cells[index] ?? '').trim()
+    const columns = indexes.get(field)
+    if (columns === undefined) return ''
+    const [index = -1] = columns
+    return columns.length === 1
+      ? textOf(cells, index)
+      : columns
+          .map(column => textOf(cells, column))
+          .join(' ')
+          .trim()
+  }
+}
+
+/** Return a reader of texts of the caller. An exported column keeps all its bytes, without the apostrophe of a guard. */
+const textReader = (header: readonly string[], { indexes }: Columns, { isRaw }: CsvRules): CellReader => {
+  const exported = new Set(header.flatMap((heading, index) => (hasExportedTexts(heading) ? [index] : [])))
+  return (cells, field) => {
+    const index = indexes.get(field)?.[0]
+    const text = index === undefined ? '' : (cells[index] ?? '')
+    if (index === undefined || !exported.has(index)) return text.trim()
+    return isRaw ? text : unguardText(text)
   }
 }
 
@@ -44,10 +66,11 @@ const textOrNull = (text: string): string | null => (text === '' ? null : text)
  * Return a reader of the members of a row. Cells win over the values for all rows.
  * The reader refuses rows without location, and words that are no unit, direction or number.
  */
-export const memberReader = (columns: Columns, rules: CsvRules) => {
+export const memberReader = (header: readonly string[], columns: Columns, rules: CsvRules) => {
   const cell = cellReader(columns)
+  const text = textReader(header, columns, rules)
   return (cells: readonly string[], line: number): RowMembers | RefusedRow => {
-    const location = nameOf(cell(cells, 'location'), cell(cells, 'location_reference'), rules.location)
+    const location = nameOf(cell(cells, 'location'), text(cells, 'location_reference'), rules.location)
     if (location === null) return refusedRow(line, 'location', 'location_not_found', 'The row names no location.')
     const unitText = cell(cells, 'unit')
     const units = unitText === '' ? rules.unit : unitOf(unitText)
@@ -65,13 +88,40 @@ export const memberReader = (columns: Columns, rules: CsvRules) => {
       return refusedRow(line, 'confidence', 'not_a_number', `"${confidenceText}" is not a number.`)
     return {
       location,
-      device: nameOf(cell(cells, 'device'), cell(cells, 'device_reference'), rules.device),
-      sessionReferenceId: textOrNull(cell(cells, 'session')),
-      recordReferenceId: textOrNull(cell(cells, 'record')),
+      device: nameOf(cell(cells, 'device'), text(cells, 'device_reference'), rules.device),
+      sessionReferenceId: textOrNull(text(cells, 'session')),
+      recordReferenceId: textOrNull(text(cells, 'record')),
       directions,
       units,
       confidence,
     }
+  }
+}
+
+/**
+ * Return a reader of the value of a row: its text as a number, null if it is blank. Joined columns are added exactly. Of
+ * intervals, a blank column adds nothing; of registers, all columns or none must have a value.
+ */
+export const valueReader = (
+  { indexes }: Columns,
+  rules: CsvRules,
+  field: 'value' | 'register',
+): ((cells: readonly string[], line: number) => string | null | RefusedRow) => {
+  const columns = indexes.get(field) ?? []
+  const read = (cells: readonly string[], column: number, line: number) =>
+    readValueText(unguardText(cells[column] ?? '').trim(), rules, line, field)
+  const [only = -1] = columns
+  if (columns.length === 1) return (cells: readonly string[], line: number) => read(cells, only, line)
+  return (cells: readonly string[], line: number): string | null | RefusedRow => {
+    const numbers: string[] = []
+    for (const column of columns) {
+      const value = read(cells, column, line)
+      if (value !== null && typeof value !== 'string') return value
+      if (value !== null) numbers.push(value)
+    }
+    if (numbers.length === 0) return null
+    if (numbers.length === columns.length || field === 'value') return sumNumberTexts(numbers)
+    return refusedRow(line, field, 'not_a_number', 'Each register of the sum must have a value.')
   }
 }
 

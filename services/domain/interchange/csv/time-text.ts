@@ -88,12 +88,16 @@ export const timeFormat = (pattern: string): TimeFormat | undefined => {
 const isoPatterns = ['yyyy-MM-ddTHH:mm:ss', 'yyyy-MM-dd HH:mm:ss', 'yyyy-MM-ddTHH:mm', 'yyyy-MM-dd HH:mm', 'yyyy-MM-dd']
 const isoFormats = isoPatterns.map(timeFormat)
 
-/** Format of ISO 8601: date and time with or without an offset. */
+/** Seconds since 1970, from March 1973 on: shorter numbers are other things. */
+const epochSeconds = /^\d{9,10}$/
+
+/** Format of ISO 8601: date and time with or without an offset. Numbers are seconds since 1970. */
 export const isoTime: TimeFormat = {
   pattern: 'yyyy-MM-ddTHH:mm:ss',
   read: text => {
     const at = parseInstant(text)
     if (at !== undefined) return { at }
+    if (epochSeconds.test(text)) return { at: Number(text) * 1000 }
     for (const format of isoFormats) {
       const time = format?.read(text)
       if (time !== undefined) return time

@@ -3,6 +3,7 @@ import { dayMs, hourMs, minuteMs } from '../../interval.ts'
 import { type ReadRow, type RefusedRow, refusedRow } from '../reading.ts'
 import { type Columns, type ColumnsProblem, unguardText } from './columns.ts'
 import type { CsvRules } from './csv-rules.ts'
+import type { IntervalLength } from './interval-length.ts'
 import { exactInstants, type LocalTimes } from './local-times.ts'
 import type { RowReader } from './long-rows.ts'
 import { cellReader, memberReader, type RowMembers, readValueText } from './row-members.ts'
@@ -16,8 +17,16 @@ type DayColumn = {
   readonly place: number
 }
 
-/** Columns of the times of a day. Named: local times. Numbered: elapsed time from midnight. */
-type DayColumns = { readonly isNamed: boolean; readonly stepMs: number; readonly columns: readonly DayColumn[] }
+/**
+ * Columns of the times of a day. Named: local times. Numbered: elapsed time from midnight. A single column has the whole
+ * local day.
+ */
+type DayColumns = {
+  readonly isNamed: boolean
+  readonly isWholeDay: boolean
+  readonly stepMs: number
+  readonly columns: readonly DayColumn[]
+}
 
 const clockHeading = /^([01]?\d|2[0-4]):([0-5]\d)(?::00)?(B?)$/
 
@@ -34,29 +43,33 @@ const steps = [60, 30, 15, 10, 5, 1]
 const stepOf = (count: number): number | undefined =>
   steps.map(minutes => minutes * minuteMs).find(step => Math.abs(count * step - dayMs) <= 2 * hourMs)
 
+const stepFrom = (interval: IntervalLength | null): number | null => (interval === 'local_day' ? dayMs : interval)
+
 /** Find the columns of the times of a day. Returns a problem if the headings are neither times nor 1 to n. */
 export const findDayColumns = (
   header: readonly string[],
   { others }: Columns,
-  intervalMs: number | null,
+  interval: IntervalLength | null,
 ): DayColumns | ColumnsProblem => {
   const named = others.map(index => namedColumn(header[index] ?? '', index)).filter(column => column !== null)
   if (named.length > 0) {
     const places = new Set(named.map(({ place }) => place % dayMs))
-    const stepMs = intervalMs ?? dayMs / places.size
+    const stepMs = stepFrom(interval) ?? dayMs / places.size
     const [first = 0] = places
     const isEven = [...places].every(place => place % stepMs === first % stepMs)
-    if (isEven && Number.isInteger(stepMs / minuteMs)) return { isNamed: true, stepMs, columns: named }
+    if (isEven && Number.isInteger(stepMs / minuteMs))
+      return { isNamed: true, isWholeDay: stepMs === dayMs, stepMs, columns: named }
     return { problem: 'The times in the headings are not evenly spaced. Set their distance, such as --interval PT15M.' }
   }
   const numbered = others
     .map(index => ({ index, heading: header[index] ?? '', isSecond: false, place: Number(header[index]) - 1 }))
     .filter(({ heading }) => /^[1-9]\d{0,3}$/.test(heading.trim()))
-  const stepMs = intervalMs ?? stepOf(numbered.length)
+  const isWholeDay = numbered.length === 1 && (stepFrom(interval) ?? dayMs) === dayMs
+  const stepMs = isWholeDay ? dayMs : (stepFrom(interval) ?? stepOf(numbered.length))
   if (stepMs === undefined || numbered.some(({ place }, position) => place !== position)) {
     return { problem: 'The headings of a day must be times such as 00:15, or numbers from 1 to n.' }
   }
-  return { isNamed: false, stepMs, columns: numbered }
+  return { isNamed: false, isWholeDay, stepMs, columns: numbered }
 }
 
 /** Reader of a row of a day: adds the reading of each cell that is not blank. */
@@ -94,8 +107,8 @@ const startOfCell = (reader: DayReader, day: number, column: DayColumn, line: nu
 
 /** Return a refusal if a day of numbered columns has another number of values than the day has intervals. */
 const refuseDay = (reader: DayReader, day: number, values: readonly string[], line: number): RefusedRow | null => {
-  const { isNamed, stepMs } = reader.columns
-  if (isNamed) return null
+  const { isNamed, isWholeDay, stepMs } = reader.columns
+  if (isNamed || isWholeDay) return null
   const count = (startOfDayNumber(reader.zone, day + 1) - startOfDayNumber(reader.zone, day)) / stepMs
   if (values.length >= count && values.slice(count).every(value => value === '')) return null
   const filled = values.findLastIndex(value => value !== '') + 1
@@ -109,6 +122,7 @@ const refuseDay = (reader: DayReader, day: number, values: readonly string[], li
  * A blank cell is not a reading. Source: docs/rules/imports.md #days.
  */
 export const wideRowReader = (
+  header: readonly string[],
   columns: Columns,
   dayColumns: DayColumns,
   rules: CsvRules,
@@ -116,7 +130,7 @@ export const wideRowReader = (
   times: Pick<LocalTimes, 'add'>,
 ): RowReader => {
   const cell = cellReader(columns)
-  const readMembers = memberReader(columns, rules)
+  const readMembers = memberReader(header, columns, rules)
   const readDay = timeReader(rules.format)
   const reader: DayReader = { columns: dayColumns, rules, zone, times }
   return (cells, line) => {
@@ -166,6 +180,10 @@ const cellReading = (
   members: RowMembers,
   line: number,
 ): ReadRow => {
+  if (reader.columns.isWholeDay && column.place % dayMs === 0) {
+    const [start, end] = [startOfDayNumber(reader.zone, day), startOfDayNumber(reader.zone, day + 1)]
+    return { ...members, line, isRegister: false, value, start, end }
+  }
   const start = startOfCell(reader, day, column, line)
   if (typeof start !== 'number') return start
   return { ...members, line, isRegister: false, value, start, end: start + reader.columns.stepMs }

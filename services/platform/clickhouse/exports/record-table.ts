@@ -52,9 +52,9 @@ export const columnsOf = ({ hasPieces }: Pick<RecordTable, 'hasPieces'>) =>
 
 const hexOf = (column: string): string => `lower(hex(${column}))`
 
-/** Write a text of a CSV table so that no spreadsheet reads the text as a formula. */
+/** Write a text of a CSV table so that no spreadsheet reads the text as a formula. An import that removes one apostrophe restores it. */
 const safeText = (column: string, { format, isRaw }: RecordTable): string =>
-  format === 'csv' && !isRaw ? `if(match(${column}, '^[=+@\\t\\r-]'), concat('\\'', ${column}), ${column})` : column
+  format === 'csv' && !isRaw ? `if(match(${column}, '^\\'*[=+@\\t\\r-]'), concat('\\'', ${column}), ${column})` : column
 
 const textOrNull = (column: string, table: RecordTable): string => `nullIf(${safeText(column, table)}, '')`
 

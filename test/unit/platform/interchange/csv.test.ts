@@ -18,11 +18,14 @@ async function* cut(bytes: Uint8Array, sizes: readonly number[]): AsyncGenerator
 const read = async (text: string, given: Partial<CsvForm> = {}, sizes: readonly number[] = []): Promise<CsvRow[]> =>
   (await Array.fromAsync(readCsv(cut(Buffer.from(text), sizes), { ...form, ...given }))).flat()
 
+/** If a carriage return alone ends the first line, it ends all lines. */
+const withLineFeeds = (text: string): string => (/^[^\r\n]*\r[^\n]/.test(text) ? text.replaceAll('\r', '\n') : text)
+
 /** Rows of the whole text at once by the library alone; null if it is not CSV. */
 const readAtOnce = (text: string, skipLines: number): CsvRow[] | null => {
   const rows: CsvRow[] = []
   try {
-    parse(Buffer.from(text), {
+    parse(Buffer.from(withLineFeeds(text)), {
       ...{ bom: true, delimiter: ',', record_delimiter: ['\r\n', '\n'], from_line: skipLines + 1 },
       ...{ relax_column_count: true, relax_quotes: true, skip_empty_lines: true },
       on_record: (cells: string[], { lines }) => {
@@ -83,7 +86,24 @@ describe('rows of a CSV file', () => {
   })
 
   it.each([
+    ['blank lines before the header', '\n\r\na;b\n1,5;2\n'],
+    ['carriage returns', 'a;b\r1,5;2\r'],
+    ['carriage returns, cut behind the first', 'a;b\r\r1,5;2'],
+  ])('are found with %s', async (_, text) => {
+    const rows = await read(text, { delimiter: null }, [4, 1])
+    expect(rows.map(({ cells }) => cells)).toEqual([
+      ['a', 'b'],
+      ['1,5', '2'],
+    ])
+  })
+
+  it.each([
     ['a row of 64 KiB', `a\n\nb${'c'.repeat(65_536)}\n`, 'Line 3: the row is longer than 64 KiB'],
+    [
+      'a row of 64 KiB after carriage returns',
+      `a\r\rb${'c'.repeat(65_536)}\r`,
+      'Line 3: the row is longer than 64 KiB',
+    ],
     ['201 columns', `a\n\n${','.repeat(200)}\n`, 'Line 3: the row has 201 columns'],
     ['201 columns after a quote', `"a"\n\n${','.repeat(200)}\n`, 'Line 3: the row has 201 columns'],
     ['a quote that is not closed', 'a\nb\n"c\n', 'a quote is not closed'],

@@ -1,17 +1,21 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { TimeZone } from '../../../../../services/domain/civil-time.ts'
 import { writeInstant } from '../../../../../services/domain/instant.ts'
 import { type ColumnChoices, readColumnChoices } from '../../../../../services/domain/interchange/csv/columns.ts'
 import { isReadingField, openCsvReadings } from '../../../../../services/domain/interchange/csv/csv-readings.ts'
 import type { CsvRules } from '../../../../../services/domain/interchange/csv/csv-rules.ts'
+import { sumNumberTexts } from '../../../../../services/domain/interchange/csv/number-text.ts'
 import { timeFormat } from '../../../../../services/domain/interchange/csv/time-text.ts'
 import { isRefusedRow } from '../../../../../services/domain/interchange/reading.ts'
+import { dayMs } from '../../../../../services/domain/interval.ts'
 import { timeZone } from '../../../../../services/platform/time-zone.ts'
 
 const berlin = timeZone('Europe/Berlin')
 
 const plainRules: CsvRules = {
   ...{ layout: 'long', location: { reference: 'depot' }, device: null, unit: 'KWH', directions: null },
-  ...{ intervalMs: null, label: 'start', zone: null, format: null, ambiguous: null },
+  ...{ interval: null, label: 'start', zone: null, format: null, ambiguous: null, isRaw: false },
   marks: { decimal: '.', thousands: '' },
 }
 
@@ -22,7 +26,8 @@ const read = (text: string, rules: Partial<CsvRules>, columns = ''): readonly st
   const cells = (row: string) => row.split('|').map(cell => cell.trim())
   const readings = openCsvReadings(cells(header), choices, { ...plainRules, ...rules })
   if ('problem' in readings) return [readings.problem]
-  for (const [index, row] of rows.entries()) readings.addRow(cells(row), index + 2)
+  const data = readings.hasHeader ? rows : [header, ...rows]
+  for (const [index, row] of data.entries()) readings.addRow(cells(row), index + (readings.hasHeader ? 2 : 1))
   readings.end()
   return readings.take().map(row => {
     if (isRefusedRow(row)) return `${row.line} ${row.code}`
@@ -31,8 +36,8 @@ const read = (text: string, rules: Partial<CsvRules>, columns = ''): readonly st
   })
 }
 
-const quarter = { zone: berlin, intervalMs: 900_000 }
-const hour = { zone: berlin, intervalMs: 3_600_000 }
+const quarter = { zone: berlin, interval: 900_000 }
+const hour = { zone: berlin, interval: 3_600_000 }
 
 describe('rows with one reading', () => {
   it('have instants with offsets, and are refused by line', () => {
@@ -130,6 +135,152 @@ describe('rows with one reading', () => {
   })
 })
 
+describe('rows of a local day', () => {
+  const day = (zone: TimeZone | null) => ({ zone, interval: 'local_day' }) as const
+
+  it('have 23, 24 or 25 hours, whatever a single time is', () => {
+    const spring = ['03-27T23:00 03-28T23:00 24', '03-28T23:00 03-29T22:00 24', '03-29T22:00 03-30T22:00 24']
+    const rows = ['2026-03-28|24', '2026-03-29|24', '2026-03-30|24']
+    expect(read(['day|kWh', ...rows].join('\n'), day(berlin), 'start=day,value=kWh')).toEqual(spring)
+    const ends = ['2026-03-29 00:00|24', '2026-03-30 00:00|24', '2026-03-30 24:00|24']
+    expect(read(['end|value', ...ends].join('\n'), day(berlin))).toEqual(spring)
+    const autumn = ['10-23T22:00 10-24T22:00 24', '10-24T22:00 10-25T23:00 24', '10-25T23:00 10-26T23:00 24']
+    const october = ['2026-10-24|24', '2026-10-25|24', '2026-10-26|24']
+    expect(read(['start|value', ...october].join('\n'), day(berlin))).toEqual(autumn)
+    const wide = { layout: 'wide', zone: berlin } as const
+    for (const heading of ['00:00', '1']) expect(read([`day|${heading}`, ...october].join('\n'), wide)).toEqual(autumn)
+    expect(read(['day|24:00', ...october].join('\n'), { ...wide, label: 'end' })).toEqual(autumn)
+  })
+
+  it('begin when the clock skips or repeats midnight', () => {
+    // The clock of Havana shows 00:00 twice on 1 November 2026. The clock of Beirut skips 00:00 on 29 March 2026.
+    expect(read('start|value\n2026-11-01|25', day(timeZone('America/Havana')))).toEqual(['11-01T04:00 11-02T05:00 25'])
+    expect(read('start|value\n2026-03-29|23', day(timeZone('Asia/Beirut')))).toEqual(['03-28T22:00 03-29T21:00 23'])
+  })
+
+  it('that begin at another hour end at this hour of the next day', () => {
+    const rows = 'start|value\n2026-03-28 06:00|1\n2026-03-29 06:00|1'
+    expect(read(rows, day(berlin))).toEqual(['03-28T05:00 03-29T04:00 1', '03-29T04:00 03-30T04:00 1'])
+  })
+
+  it('follow each other without a gap in every zone', () => {
+    const property = fc.property(
+      fc.constantFrom(...Intl.supportedValuesOf('timeZone')),
+      fc.nat(9_000),
+      (name, from) => {
+        const zone = timeZone(name)
+        if (zone === null) return
+        const days = Array.from({ length: 40 }, (_, index) =>
+          writeInstant((11_000 + from + index) * dayMs).slice(0, 10),
+        )
+        // A clock change can skip a whole day, which then has no interval.
+        const rows = read(`start|value\n${days.map(text => `${text}|1`).join('\n')}`, day(zone)).filter(
+          row => !row.includes('zero_duration'),
+        )
+        expect(rows.map(row => row.split(' ')[0]).slice(1)).toEqual(rows.map(row => row.split(' ')[1]).slice(0, -1))
+      },
+    )
+    fc.assert(property, { numRuns: 100 })
+  })
+})
+
+describe('ends of sessions in a doubled hour', () => {
+  const text = 'session|start|end|value\na|2026-10-24 23:31|2026-10-25 02:31|4\nb|2026-10-25 03:00|2026-10-25 04:00|1'
+
+  it('follow the choice of the user, or are refused', () => {
+    expect(read(text, { zone: berlin })[0]).toBe('2 ambiguous_time')
+    expect(read(text, { zone: berlin, ambiguous: 'earlier' })[0]).toBe('10-24T21:31 10-25T00:31 4')
+    expect(read(text, { zone: berlin, ambiguous: 'later' })[0]).toBe('10-24T21:31 10-25T01:31 4')
+  })
+
+  it('are never before their start', () => {
+    // The start is the later 02:40, so that 02:50 is the later one too.
+    const rows = 'session|start|end|value\na|2026-10-25T02:40:00+01:00|2026-10-25 02:50|1'
+    for (const ambiguous of ['earlier', 'later'] as const)
+      expect(read(rows, { zone: berlin, ambiguous })).toEqual(['10-25T01:40 10-25T01:50 1'])
+    expect(read(rows, { zone: berlin })).toEqual(['10-25T01:40 10-25T01:50 1'])
+  })
+
+  it('that the clock shows once are exact: 23:30 to 03:00 takes 4.5 hours', () => {
+    expect(read('start|end|value\n2026-10-24 23:30|2026-10-25 03:00|1', { zone: berlin })).toEqual([
+      '10-24T21:30 10-25T02:00 1',
+    ])
+  })
+})
+
+describe('columns', () => {
+  it('by number of a file without headings begin with the first row', () => {
+    const rows = '2026-04-01T00:00:00Z|10\n2026-04-01T01:00:00Z|20\n2026-04-01T02:00:00Z|30'
+    const all = ['04-01T00:00 04-01T01:00 10', '04-01T01:00 04-01T02:00 20', '04-01T02:00 04-01T03:00 30']
+    expect(read(rows, hour, 'start=1,value=2')).toEqual(all)
+    expect(read(`from|kWh\n${rows}`, hour, 'start=1,value=2')).toEqual(all)
+    // The value 2 of the first row is not the heading of column 2.
+    expect(read('2026-04-01T00:00:00Z|7|2\n2026-04-01T01:00:00Z|8|2', hour, 'start=1,value=2')).toEqual([
+      ...['04-01T00:00 04-01T01:00 7', '04-01T01:00 04-01T02:00 8'],
+    ])
+  })
+
+  it('with one heading must be named by number', () => {
+    const text = 'time|kWh|kWh\n2026-04-01T00:00:00Z|1|2'
+    expect(read(text, hour, 'value=kWh')[0]).toBe(
+      'The columns 2 and 3 have the heading "kWh". Name one by its number, such as 3.',
+    )
+    expect(read(text, hour, 'value=3')).toEqual(['04-01T00:00 04-01T01:00 2'])
+    expect(read('time|value|value\n2026-04-01T00:00:00Z|1|2', hour)[0]).toContain('--columns value=2')
+  })
+
+  it('are joined: values exactly, dates and times with a space', () => {
+    const text = `
+      date       | time  | T1    | T2
+      2026-04-01 | 00:00 | 0.1   | 0.2
+      2026-04-01 | 01:00 | 1e-3  |
+      2026-04-01 | 02:00 |       |
+      2026-04-01 | 03:00 | 12    | -12
+      2026-04-01 | 04:00 | x     | 1`
+    const utc = { zone: timeZone('UTC'), interval: 3_600_000 }
+    expect(read(text, utc, 'start=date+time,value=T1+T2')).toEqual([
+      ...[
+        '04-01T00:00 04-01T01:00 0.3',
+        '04-01T01:00 04-01T02:00 0.001',
+        '04-01T03:00 04-01T04:00 0',
+        '6 not_a_number',
+      ],
+    ])
+    const registers = 'time|A|B\n2026-04-01T00:00:00Z|100.5|0.25\n2026-04-01T01:00:00Z||0.5\n2026-04-01T02:00:00Z||'
+    expect(read(registers, {}, 'register=A+B')).toEqual(['04-01T00:00 100.75', '3 not_a_number'])
+    expect(read('time|A+B|A|B\n2026-04-01T00:00:00Z|5|1|1', hour, 'value=A+B')).toEqual(['04-01T00:00 04-01T01:00 5'])
+    expect(read(registers, {}, 'register=A+C')[0]).toContain('no column "C"')
+    expect(read(registers, {}, 'register=A+A')[0]).toContain('names the column "A" twice')
+  })
+
+  it('can have a delimiter at the end of rows or of the header', () => {
+    expect(read('start|value\n2026-04-01T00:00:00Z|1|', hour)).toEqual(['04-01T00:00 04-01T01:00 1'])
+    expect(read('start|value|\n2026-04-01T00:00:00Z|1', hour)).toEqual(['04-01T00:00 04-01T01:00 1'])
+    expect(read('start|value\n2026-04-01T00:00:00Z|1|2', hour)).toEqual(['2 wrong_columns'])
+  })
+
+  it('have seconds since 1970 as times, and no-break spaces between thousands', () => {
+    const marks = { decimal: ',', thousands: ' ' } as const
+    expect(read('start|value\n1775001600|1\u00a0234,5\n1775005200|1\u202f234\n17750|1', { ...hour, marks })).toEqual([
+      ...['04-01T00:00 04-01T01:00 1234.5', '04-01T01:00 04-01T02:00 1234', '4 not_a_time'],
+    ])
+  })
+})
+
+describe('the exact sum of numbers', () => {
+  it('equals their sum as integers of a small unit', () => {
+    const number = fc.tuple(fc.integer({ min: -1_000_000, max: 1_000_000 }), fc.nat(6))
+    const textOf = ([digits, scale]: readonly [number, number]) => `${digits}e-${scale}`
+    fc.assert(
+      fc.property(fc.array(number, { minLength: 1, maxLength: 4 }), numbers => {
+        const expected = numbers.reduce((sum, [digits, scale]) => sum + digits * 10 ** (6 - scale), 0)
+        const [whole = '', fraction = ''] = sumNumberTexts(numbers.map(textOf)).split('.')
+        expect(Number(`${whole}${fraction.padEnd(6, '0')}`)).toBe(Math.round(expected) + 0)
+      }),
+    )
+  })
+})
+
 describe('rows of a day', () => {
   const wide = { layout: 'wide', zone: berlin } as const
   const hours = Array.from({ length: 24 }, (_, index) => `${String(index).padStart(2, '0')}:00`)
@@ -145,10 +296,10 @@ describe('rows of a day', () => {
 
   it('refuse a value in a skipped hour, in a second run of another day, and of a lone doubled hour', () => {
     const text = `day|02:00|02:00B|03:00\n2026-03-29|1||2\n2026-06-01|1|2|3`
-    expect(read(text, { ...wide, intervalMs: 3_600_000 }).filter(row => row.includes('_'))).toEqual([
+    expect(read(text, { ...wide, interval: 3_600_000 }).filter(row => row.includes('_'))).toEqual([
       ...['2 no_such_time', '3 no_such_time'],
     ])
-    expect(read('day|02:00\n2026-10-25|1', { ...wide, intervalMs: 3_600_000 })).toEqual(['2 ambiguous_time'])
+    expect(read('day|02:00\n2026-10-25|1', { ...wide, interval: 3_600_000 })).toEqual(['2 ambiguous_time'])
   })
 
   it('count elapsed time if their columns are numbered, and must have the values of the day', () => {
