@@ -1,8 +1,9 @@
 #!/bin/sh
-# Writes the generated code of the Python client. Needs Node 24 and the packages of requirements.txt.
+# Writes the generated code of the Python client. Needs Node 20 or newer, which installs Node 24, and the packages of requirements.txt.
 set -eu
 cd "$(dirname "$0")"
-"${NODE:-node}" ../generate/write-python.ts
+node ../../deploy/setup.mjs --omit=dev
+../../node_modules/.bin/node ../generate/write-python.ts
 touch wattledger/generated/__init__.py
 for version in current earlier; do
   folder=wattledger/generated/$version

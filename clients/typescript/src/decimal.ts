@@ -6,21 +6,22 @@ export type Decimal = {
   /** The number as JSON writes it, such as `0.1234`. */
   readonly text: string
   readonly toString: () => string
-  /** Value for `JSON.stringify`, which writes the text as a number. */
+  /** Value for `JSON.stringify`: the number, or its text as a string on Node 20. `writeExact` always writes the number. */
   readonly toJSON: () => unknown
 }
 
 const numberText = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?$/
 const maxLength = 400
 
-const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown }
+/** Function of Node 21 and newer. */
+const { rawJSON } = JSON as { readonly rawJSON?: (text: string) => unknown }
 
 const prototype = {
   toString(this: Decimal): string {
     return this.text
   },
   toJSON(this: Decimal): unknown {
-    return rawJSON(this.text)
+    return rawJSON === undefined ? this.text : rawJSON(this.text)
   },
   [Symbol.toPrimitive](this: Decimal, hint: string): string {
     if (hint === 'string') return this.text

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { node20First } from './node-20.ts'
 import { onceInRun } from './once-in-run.ts'
 import { runProgram } from './run-program.ts'
 
@@ -16,9 +17,9 @@ if (!hasVenv) console.warn('There is no Python 3.11 with venv. Tests of the Pyth
 /** True if this machine can create an environment of Python. Tests of the Python client are skipped without it. */
 export const hasPython = hasVenv
 
-const run = (program: string, args: readonly string[]): Promise<string> => {
+const run = async (program: string, args: readonly string[]): Promise<string> => {
   // The packages stay in the folder of the client.
-  const environment = { PIP_CACHE_DIR: join(folder, '.pip-cache'), NODE: process.execPath, PYTHON: python }
+  const environment = { ...(await node20First()), PIP_CACHE_DIR: join(folder, '.pip-cache'), PYTHON: python }
   return runProgram({ program, args, folder, environment })
 }
 
@@ -34,7 +35,7 @@ const install = async (): Promise<void> => {
   writeFileSync(installed, hash)
 }
 
-/** Install the locked packages in an environment of the client, and build the client: once in a test run. */
+/** Install the locked packages in an environment of the client, and build the client: once in a test run, on Node 20. */
 export const buildPythonClient = (): Promise<void> =>
   onceInRun('python-client', async () => {
     await install()

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ApiVersion } from '../system/client.ts'
+import { node20First } from './node-20.ts'
 import { onceInRun } from './once-in-run.ts'
 import { runProgram } from './run-program.ts'
 
@@ -10,7 +11,8 @@ const folder = join(import.meta.dirname, '../../../clients/typescript')
 export const runInClient = (
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
-): Promise<string> => runProgram({ program: process.execPath, args, folder, environment })
+  { program = process.execPath, input = '' } = {},
+): Promise<string> => runProgram({ program, args, folder, environment, input })
 
 /** Return true if the packages of the lock file are installed. npm writes a lock file into the folder of the packages. */
 const isInstalled = (): boolean => {
@@ -25,11 +27,12 @@ const isInstalled = (): boolean => {
   return packagesOf(installed) === packagesOf(join(folder, 'package-lock.json'))
 }
 
-/** Install the packages of the TypeScript client if they are missing, and build the client: once in a test run. */
+/** Install the packages of the TypeScript client if they are missing, and build the client: once in a test run, on Node 20. */
 export const buildTypescriptClient = (): Promise<void> =>
   onceInRun('typescript-client', async () => {
-    if (!isInstalled()) await runProgram({ program: 'npm', args: ['ci'], folder })
-    await runInClient(['build.mjs'])
+    const environment = await node20First()
+    if (!isInstalled()) await runProgram({ program: 'npm', args: ['ci'], folder, environment })
+    await runProgram({ program: 'npm', args: ['run', 'build'], folder, environment })
   })
 
 /** Load the built client of an API version. */
