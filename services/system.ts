@@ -14,6 +14,7 @@ import { loadCredentialsKey, type Secret } from './platform/access/secrets.ts'
 import { keyVerifier } from './platform/access/verify-key.ts'
 import { currentInstant } from './platform/clock.ts'
 import { type Config, type Role, roles } from './platform/config/config.ts'
+import { localAddress, serviceAddress } from './platform/config/service-address.ts'
 import { createApp } from './platform/http/app.ts'
 import { defaultLimits, type Ports } from './platform/http/binding.ts'
 import { idempotencyKeys } from './platform/http/idempotency-store.ts'
@@ -287,7 +288,7 @@ export const openSystem = async (
   const app = appOf({ roleModules, ready: storeChecks(shared, chosenRoles) }, shared, ports)
   const listening = await listen(app, { host, port: config.port }, ports)
   const listener = opening.adopt(listening, one => one.close(stopLimits.requestsMs))
-  const baseUrl = `http://${host}:${listener.port}`
+  const baseUrl = serviceAddress(config, listener.port)
   const { secret, operatorKey } = shared.secrets
   const sandboxState = chosenRoles.includes('query-service')
     ? await prepareSandbox(shared.database, { dataFolder, baseUrl, secret, operatorKey, at: currentInstant() })
@@ -295,7 +296,7 @@ export const openSystem = async (
   const opened = opening.move()
   return {
     baseUrl,
-    metricsUrl: `http://${host}:${metricsServer.port}/metrics`,
+    metricsUrl: `${localAddress(host, metricsServer.port)}/metrics`,
     port: listener.port,
     sandbox: sandboxState.sandbox,
     isFirstStart: sandboxState.isNew && config.postgresUrl === null,

@@ -1,6 +1,7 @@
 import { readSandbox } from '../platform/access/sandbox-file.ts'
 import { readStoredSecrets } from '../platform/access/secrets.ts'
 import { readConfig } from '../platform/config/config.ts'
+import { serviceAddress } from '../platform/config/service-address.ts'
 import { CommandError, type CommandInput, type CommandOption } from './command.ts'
 import { type ServiceClient, serviceClient } from './service-client.ts'
 import { readBaseUrl } from './target.ts'
@@ -29,6 +30,6 @@ export const operatorClient = ({ options, variables }: Pick<CommandInput, 'optio
       ].join(' '),
     )
   }
-  const baseUrl = options['base-url'] ?? sandbox?.base_url ?? `http://${config.host}:${config.port}`
+  const baseUrl = options['base-url'] ?? sandbox?.base_url ?? serviceAddress(config, config.port)
   return serviceClient(readBaseUrl(baseUrl), { 'X-Operator-Key': key })
 }

@@ -12,6 +12,10 @@ describe('the Dockerfile', () => {
     expect(faultsOf(dockerfile)).toEqual([])
   })
 
+  it('builds with the syntax of the engine: a syntax line asks an image registry at each build', () => {
+    expect(dockerfile).not.toMatch(/^#\s*syntax\s*=/im)
+  })
+
   it.each([
     ['WORKDIR /app', 'WORKDIRS /app', 'Unknown instruction'],
     ['USER 1000:1000', 'MAINTAINER me', 'MAINTAINER has been deprecated'],

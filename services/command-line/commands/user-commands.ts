@@ -3,6 +3,7 @@ import { writeInstant } from '../../domain/instant.ts'
 import { normalizeAddress, type User } from '../../domain/user/user.ts'
 import { readSandbox } from '../../platform/access/sandbox-file.ts'
 import type { Secret } from '../../platform/access/secrets.ts'
+import { serviceAddress } from '../../platform/config/service-address.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { listAccounts, type StoredAccount } from '../../platform/postgres/registry/accounts.ts'
 import { appendAudit } from '../../platform/postgres/registry/audit-log.ts'
@@ -58,7 +59,7 @@ const showLink = async (
   await appendAudit(transaction.query, transaction, { actor: 'operator', action, objectId: user.id, detail, at })
   // The file has the address of the running service, which may have other settings than this command.
   const address = config.publicUrl ?? readSandbox(config.dataFolder)?.base_url
-  const link = (address ?? `http://${config.host}:${config.port}`) + linkPath(purpose, token)
+  const link = (address ?? serviceAddress(config, config.port)) + linkPath(purpose, token)
   const rows = [
     ['user', user.id],
     ['address', user.address],

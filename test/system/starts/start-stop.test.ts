@@ -188,6 +188,18 @@ describe('a start', () => {
     expect(system.errors()).toContain('"msg":"Service ready"')
   })
 
+  it('on all interfaces, or with a public address, prints and stores an address that users can open', async () => {
+    const all = await start({ WATTLEDGER_HOST: '0.0.0.0' })
+    expect(all.sandbox.base_url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+    expect(all.output()).toContain(`is ready on ${all.sandbox.base_url} `)
+    expect((await fetch(all.metricsUrl)).status).toBe(200)
+    expect(all.output()).not.toContain('0.0.0.0')
+    await all.stop()
+    const proxied = await start({ WATTLEDGER_PUBLIC_URL: 'https://meters.example.com' })
+    expect(proxied.sandbox.base_url).toBe('https://meters.example.com')
+    expect(proxied.output()).toContain('https://meters.example.com/docs\n')
+  })
+
   it('on port 0 uses a free port and prints it', async () => {
     const { sandbox, metricsUrl } = await start()
     expect(new URL(sandbox.base_url).port).toMatch(/^[1-9]\d+$/)
