@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonText, readJsonSource } from '../../contract/interchange/json-source.ts'
 import { readImportOptions } from '../../contract/interchange/tariff-import.ts'
+import { nearestName } from '../../contract/message-text.ts'
 import { detectTariffFormat, readTariffFile } from '../../domain/interchange/read-tariff-file.ts'
 import type { NotImported } from '../../domain/interchange/report.ts'
 import type { SourceValue } from '../../domain/interchange/source-value.ts'
@@ -59,7 +60,7 @@ const contextOf = ({ countries, displayName }: StoredProvider): ImportContext =>
   const zone = timeZone('Etc/UTC')
   if (currencyCode === undefined || zone === null)
     throw new CommandError(`The country of ${displayName} has no currency.`)
-  return { currencyCode, timeZone: zone, hasCalendar: true }
+  return { currencyCode, timeZone: zone, hasCalendar: true, nearestName }
 }
 
 const isInForce = ({ terms: { contractStart, contractEnd } }: DraftTariff, at: number): boolean =>

@@ -1,10 +1,12 @@
 import { validateCharge } from '../charge/validate-charge.ts'
 import { accepted, type Result } from '../refusal.ts'
 import { validateCoverageInSteps } from '../tariff/validate-coverage.ts'
-import { readPricelist } from './datahub-pricelist/read-pricelist.ts'
-import { readGridPrices } from './fri-nettleie/read-grid-prices.ts'
+import { pricelistMembers, readPricelist } from './datahub-pricelist/read-pricelist.ts'
+import { gridPriceMembers, readGridPrices } from './fri-nettleie/read-grid-prices.ts'
+import { type MemberTable, unknownMembers } from './known-members.ts'
+import { ocpiMembers } from './ocpi/ocpi-members.ts'
 import { readOcpi } from './ocpi/read-ocpi.ts'
-import { readOctopus } from './octopus/read-octopus.ts'
+import { octopusMembers, readOctopus } from './octopus/read-octopus.ts'
 import { collectReport } from './report.ts'
 import { isSourceObject, refusalOfFault, type SourceField, type SourceValue } from './source-value.ts'
 import {
@@ -17,6 +19,7 @@ import {
   type TariffFormat,
 } from './tariff-file.ts'
 import { readUrdb } from './urdb/read-urdb.ts'
+import { urdbMembers } from './urdb/urdb-members.ts'
 
 type FormatReader = (file: SourceField, reader: ImportReader) => Generator<void, readonly ImportGroup[]>
 
@@ -28,12 +31,19 @@ const readers: Readonly<Record<TariffFormat, FormatReader>> = {
   octopus: readOctopus,
 }
 
+/** Return the members of a format. Files of some formats are one object or an envelope with a list of them. */
+const membersOf = (format: TariffFormat, file: SourceValue): MemberTable => {
+  if (format === 'urdb') return urdbMembers(file)
+  if (format === 'ocpi') return ocpiMembers(file)
+  return { 'fri-nettleie': gridPriceMembers, 'datahub-pricelist': pricelistMembers, octopus: octopusMembers }[format]
+}
+
 /** Return the format of a file by its members; null if none fits. */
 export const detectTariffFormat = (file: SourceValue): TariffFormat | null => {
   const first = Array.isArray(file) ? file[0] : file
   if (!isSourceObject(first)) return null
   const has = (name: string): boolean => Object.hasOwn(first, name)
-  if (has('items') || has('energyratestructure') || has('label')) return 'urdb'
+  if (has('items') || has('energyratestructure') || has('label') || has('energyRateStrux')) return 'urdb'
   if (has('tariffer')) return 'fri-nettleie'
   if (has('records')) return 'datahub-pricelist'
   if (has('results')) return 'octopus'
@@ -52,9 +62,11 @@ export function* readTariffFile(
   options: ImportOptions,
 ): Generator<void, Result<TariffFile>> {
   const report = collectReport()
-  const reader: ImportReader = { context, options, report }
+  const root = { path: '', value: file }
   try {
-    const groups = yield* readers[format]({ path: '', value: file }, reader)
+    const unknown = unknownMembers(root, membersOf(format, file), context.nearestName)
+    const reader: ImportReader = { context, options, report, unknown }
+    const groups = yield* readers[format](root, reader)
     const datedParts = dateGroups(groups, reader)
     for (const { terms } of datedParts.tariffs) {
       const refusal = yield* validateCoverageInSteps(terms.schedule)

@@ -23,6 +23,7 @@ export const notImportedReasons = [
   'currency',
   'reservation',
   'unknown_field',
+  'unknown_member',
 ] as const
 
 export type NotImportedReason = (typeof notImportedReasons)[number]

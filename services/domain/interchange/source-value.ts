@@ -63,6 +63,10 @@ export const memberAt = ({ path, value }: SourceField, name: string): SourceFiel
 /** True if a member is absent or null. */
 export const isAbsent = ({ value }: SourceField): boolean => value === undefined || value === null
 
+/** True if a value is an object with a member that is not null. */
+export const hasMember = (value: SourceValue, name: string): boolean =>
+  isSourceObject(value) && !isAbsent(memberAt({ path: '', value }, name))
+
 /** Return the elements of a list; none if the list is absent. Throws a fault for another value or a longer list. */
 export const elementsAt = (sourceField: SourceField, max: number): readonly SourceField<SourceValue>[] => {
   const { path, value } = sourceField

@@ -4,6 +4,7 @@ import { localDayNumber, startOfDayNumber } from '../civil-time.ts'
 import { addFractions, type Fraction, fractionOf, roundFraction } from '../fraction.ts'
 import type { Rate, Surcharges } from '../tariff/rate.ts'
 import type { TariffTerms } from '../tariff/tariff.ts'
+import type { NearestName, UnknownMember } from './known-members.ts'
 import type { Noted, NotImported, ReportCollector } from './report.ts'
 import { sourceFault } from './source-value.ts'
 
@@ -11,11 +12,12 @@ import { sourceFault } from './source-value.ts'
 export const tariffFormats = ['urdb', 'ocpi', 'fri-nettleie', 'datahub-pricelist', 'octopus'] as const
 export type TariffFormat = (typeof tariffFormats)[number]
 
-/** Location of an import. */
+/** Location of an import, and the search for similar names. */
 export type ImportContext = {
   readonly currencyCode: string
   readonly timeZone: TimeZone
   readonly hasCalendar: boolean
+  readonly nearestName: NearestName
 }
 
 /** Value-added tax: NONE adds none, SOURCE uses the tax of the file, a fraction is a rate (0.25 is 25 %). */
@@ -89,6 +91,8 @@ export type ImportReader = {
   readonly context: ImportContext
   readonly options: ImportOptions
   readonly report: ReportCollector
+  /** Members of the file that its format does not have. */
+  readonly unknown: readonly UnknownMember[]
 }
 
 const billion = 1_000_000_000n

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isJsonText, readJsonSource } from '../../contract/interchange/json-source.ts'
 import { importOptionsOf, type TariffImportWire, tariffImport } from '../../contract/interchange/tariff-import.ts'
+import { nearestName } from '../../contract/message-text.ts'
 import type { RequestOf } from '../../contract/operation.ts'
 import { detectTariffFormat, readTariffFile } from '../../domain/interchange/read-tariff-file.ts'
 import type { SourceValue } from '../../domain/interchange/source-value.ts'
@@ -104,6 +105,7 @@ const importFile = async (
     currencyCode: location.currencyCode,
     timeZone,
     hasCalendar: location.calendarId !== null,
+    nearestName,
   }
   const reading = readTariffFile(format.value, source, context, importOptionsOf(request.query))
   const file = await runInTimeSlices(reading, request.caller.accountId)

@@ -1,4 +1,5 @@
 import { readJsonSource } from '../../../services/contract/interchange/json-source.ts'
+import { nearestName } from '../../../services/contract/message-text.ts'
 import { fractionOf } from '../../../services/domain/fraction.ts'
 import { readTariffFile } from '../../../services/domain/interchange/read-tariff-file.ts'
 import type { SourceValue } from '../../../services/domain/interchange/source-value.ts'
@@ -41,7 +42,7 @@ export const readSource = (
   const { zone = 'UTC', currency = 'USD', hasCalendar = false, ...others } = options
   const timeZone = timeZoneOf(zone)
   if (timeZone === null) throw new Error(`${zone} is not a time zone`)
-  const context: ImportContext = { currencyCode: currency, timeZone, hasCalendar }
+  const context: ImportContext = { currencyCode: currency, timeZone, hasCalendar, nearestName }
   return runToEnd(readTariffFile(format, source, context, { ...noOptions, ...others }))
 }
 

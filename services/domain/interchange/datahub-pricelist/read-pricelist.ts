@@ -3,6 +3,7 @@ import { type Fraction, fractionOf } from '../../fraction.ts'
 import { parseInstant } from '../../instant.ts'
 import { fixedTerms } from '../charge-terms.ts'
 import { scheduleOfWeek } from '../day-profiles.ts'
+import { type MemberTable, plainMembers, reportKeptOut, reportUnknown, unknownAround } from '../known-members.ts'
 import {
   elementsAt,
   fractionAt,
@@ -26,6 +27,16 @@ import {
   surchargesOf,
   withVat,
 } from '../tariff-file.ts'
+
+/** Members of a price list. */
+export const pricelistMembers: MemberTable = {
+  ...plainMembers('total', 'limit', 'offset', 'sort', 'filters', 'dataset'),
+  records: plainMembers(
+    ...['ChargeOwner', 'GLN_Number', 'ChargeType', 'ChargeTypeCode', 'Note', 'Description', 'ValidFrom', 'ValidTo'],
+    ...['VATClass', 'TransparentInvoicing', 'TaxIndicator', 'ResolutionDuration'],
+    ...Array.from({ length: 24 }, (_, hour) => `Price${hour + 1}`),
+  ),
+}
 
 /** Row of a price list. The validity is in instants (ms); an end of null is open. */
 type PriceRow = {
@@ -160,6 +171,28 @@ const reportRows = (rows: readonly PriceRow[], { report }: ImportReader): boolea
   return false
 }
 
+/** Return whether a row is chosen, or would be without its unknown members. */
+const canBeChosen = (record: SourceField, reader: ImportReader): boolean =>
+  isChosen(record, reader) ||
+  (unknownAround(reader.unknown, record).length > 0 &&
+    ['ChargeTypeCode', 'GLN_Number'].some(name => isAbsent(memberAt(record, name))))
+
+/**
+ * Report rows that can depend on unknown members. A tariff among them changes the price of all others.
+ * Returns the rows that can be imported.
+ */
+const rowsToRead = (records: readonly SourceField[], reader: ImportReader): readonly SourceField[] => {
+  if (reader.unknown.length === 0) return records
+  const isFee = (record: SourceField): boolean => ['D01', 'D02'].includes(`${memberAt(record, 'ChargeType').value}`)
+  const isUncertain = (record: SourceField): boolean =>
+    reportUnknown(unknownAround(reader.unknown, record), { affects: isFee(record) ? 'bill' : 'price' }, reader)
+  const uncertain = records.filter(isUncertain)
+  const hasTariff = uncertain.some(record => !isFee(record))
+  const keptOut = records.filter(record => uncertain.includes(record) || (hasTariff && !isFee(record)))
+  for (const record of keptOut) reportKeptOut([record], { affects: isFee(record) ? 'bill' : 'price' }, reader)
+  return records.filter(record => !keptOut.includes(record))
+}
+
 /**
  * Read rows of the Danish price list. The tariffs (D03) in force together make one tariff.
  * Source: docs/rules/interchange-tariffs.md #datahub-pricelist.
@@ -171,9 +204,11 @@ export function* readPricelist(file: SourceField, reader: ImportReader): Generat
   if (!isAbsent(total)) reader.report.addNoted(total.path, 'has no price')
   if (objectToCurrency(records.path, 'DKK', reader)) return []
   const rows: PriceRow[] = []
-  for (const record of elementsAt(records, maxRows)) {
-    if (isChosen(record, reader)) rows.push(readRow(record, reader))
-    else reader.report.addNoted(record.path, 'is not chosen')
+  const all = elementsAt(records, maxRows)
+  const chosen = all.filter(record => canBeChosen(record, reader))
+  for (const record of all) if (!chosen.includes(record)) reader.report.addNoted(record.path, 'is not chosen')
+  for (const record of rowsToRead(chosen, reader)) {
+    rows.push(readRow(record, reader))
     if (rows.length % 50 === 0) yield
   }
   refuseOverlaps(rows)

@@ -4,6 +4,7 @@ import { startOfDayNumber } from '../../civil-time.ts'
 import { type Fraction, fractionOf } from '../../fraction.ts'
 import { commonTerms, demandDefaults, fixedTerms } from '../charge-terms.ts'
 import { type DayProfile, scheduleOfMonths } from '../day-profiles.ts'
+import { type MemberTable, plainMembers, reportKeptOut, reportUnknown, unknownAround } from '../known-members.ts'
 import {
   elementsAt,
   fractionAt,
@@ -29,6 +30,19 @@ import {
   withVat,
 } from '../tariff-file.ts'
 import { requiredVat } from '../urdb/urdb-energy.ts'
+
+/** Members of a list of grid prices. */
+export const gridPriceMembers: MemberTable = {
+  ...plainMembers('netteier', 'gln', 'mga', 'kilder', 'sist_oppdatert'),
+  tariffer: {
+    ...plainMembers('kundegrupper', 'gyldig_fra', 'gyldig_til', 'navn'),
+    energiledd: {
+      grunnpris: null,
+      unntak: plainMembers('navn', 'pris', 'timer', 'dager', 'måneder', 'tillegg'),
+    },
+    fastledd: { ...plainMembers('metode', 'terskel_inkludert'), terskler: plainMembers('terskel', 'pris') },
+  },
+}
 
 const hundredth = fractionOf(1n, 100n)
 const maxExceptions = 100
@@ -217,10 +231,18 @@ const groupOf = (tariffs: readonly SourceField[], { options }: ImportReader): st
   throw sourceFault('', `has prices for ${groups.join(', ')}. Send group to choose one`, 'field_required')
 }
 
+/** Report a part that can depend on unknown members. Returns true if it is not imported. */
+const objectTo = (part: SourceField, affects: 'price' | 'bill', reader: ImportReader): boolean => {
+  if (!reportUnknown(unknownAround(reader.unknown, part), { affects }, reader)) return false
+  reportKeptOut([part], { affects }, reader)
+  return true
+}
+
 const readTariff = (tariff: SourceField, source: { id: string; name: string }, reader: ImportReader): ImportGroup => {
   const [from, to] = ['gyldig_fra', 'gyldig_til'].map(name => memberAt(tariff, name)) as [SourceField, SourceField]
   const energiledd = memberAt(tariff, 'energiledd')
-  const schedule = isAbsent(energiledd) ? null : readEnergy(energiledd, reader)
+  const fastledd = memberAt(tariff, 'fastledd')
+  const schedule = objectTo(energiledd, 'price', reader) || isAbsent(energiledd) ? null : readEnergy(energiledd, reader)
   const terms = { direction: 'IMPORT', type: 'NON_COMMODITY', marketRates: false } as const
   return {
     start: dayAt(from, reader),
@@ -230,7 +252,7 @@ const readTariff = (tariff: SourceField, source: { id: string; name: string }, r
       schedule === null
         ? []
         : [{ name: source.name, sourceId: source.id, from: [energiledd.path], terms: { ...terms, schedule } }],
-    charges: readDemand(memberAt(tariff, 'fastledd'), source.id, reader),
+    charges: objectTo(fastledd, 'bill', reader) ? [] : readDemand(fastledd, source.id, reader),
   }
 }
 
@@ -242,6 +264,7 @@ export function* readGridPrices(file: SourceField, reader: ImportReader): Genera
   const field = memberAt(file, 'tariffer')
   const tariffs = elementsAt(field, maxTariffs)
   if (objectToCurrency(field.path, 'NOK', reader)) return []
+  if (isAbsent(field) && objectTo(field, 'price', reader)) return []
   const group = groupOf(tariffs, reader)
   const owner = textAt(memberAt(file, 'netteier')) ?? ''
   const glns = elementsAt(memberAt(file, 'gln'), 20).map(requiredText)
@@ -249,7 +272,8 @@ export function* readGridPrices(file: SourceField, reader: ImportReader): Genera
   for (const gln of elementsAt(memberAt(file, 'gln'), 20)) reader.report.addNoted(gln.path, 'has no price')
   const groups: ImportGroup[] = []
   for (const tariff of tariffs) {
-    if (groupsOf(tariff).includes(group)) groups.push(readTariff(tariff, source, reader))
+    const isUnclear = isAbsent(memberAt(tariff, 'kundegrupper')) && unknownAround(reader.unknown, tariff).length > 0
+    if (groupsOf(tariff).includes(group) || isUnclear) groups.push(readTariff(tariff, source, reader))
     else reader.report.addNoted(tariff.path, 'is for another customer group')
     yield
   }

@@ -23,9 +23,6 @@ export type Restrictions = {
 
 const dayNames = ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY', 'SUNDAY']
 const timeNames = ['start_time', 'end_time', 'start_date', 'end_date', 'day_of_week', 'reservation']
-const sessionNames = ['min_kwh', 'max_kwh', 'min_current', 'max_current', 'min_power', 'max_power']
-const durationNames = ['min_duration', 'max_duration']
-const knownNames = [...timeNames, ...sessionNames, ...durationNames]
 
 const readClock = (sourceField: SourceField): number | null => {
   const text = textAt(sourceField)
@@ -49,7 +46,7 @@ const readWeekday = (sourceField: SourceField): number => {
   return weekday
 }
 
-/** Read the restrictions of an element. An unknown restriction counts as one of a session. */
+/** Read the restrictions of an element. Its members are known. */
 export const readRestrictions = (element: SourceField): Restrictions => {
   const sourceField = memberAt(element, 'restrictions')
   const at = (name: string): SourceField =>
@@ -63,10 +60,7 @@ export const readRestrictions = (element: SourceField): Restrictions => {
     startDay: readDay(at('start_date')),
     endDay: readDay(at('end_date')),
     isReservation: !isAbsent(at('reservation')),
-    perSession: given.filter(({ path }) => {
-      const name = path.slice(path.lastIndexOf('/') + 1)
-      return !timeNames.includes(name) || !knownNames.includes(name)
-    }),
+    perSession: given.filter(({ path }) => !timeNames.includes(path.slice(path.lastIndexOf('/') + 1))),
     paths: given.map(({ path }) => path),
   }
 }

@@ -5,6 +5,7 @@ import { addFractions, type Fraction, fractionOf, roundFraction } from '../../fr
 import type { Rate } from '../../tariff/rate.ts'
 import type { ScheduleEntry } from '../../tariff/tariff.ts'
 import { type DayProfile, nameDays, scheduleOfWeek } from '../day-profiles.ts'
+import { reportKeptOut, reportUnknown, unknownAround } from '../known-members.ts'
 import {
   elementsAt,
   isAbsent,
@@ -177,8 +178,20 @@ const reportOthers = ({ sourceField, prices }: OcpiTariff, { report }: ImportRea
     if (restrictions.isReservation)
       report.addNotImported({ path: component.path, reason: 'reservation', affects: 'bill', message })
   }
-  const mix = memberAt(sourceField, 'energy_mix')
-  if (!isAbsent(mix)) report.addNoted(mix.path, 'has no price')
+  for (const name of ['energy_mix', 'preauthorize_amount']) {
+    const { path, value } = memberAt(sourceField, name)
+    if (value !== undefined && value !== null) report.addNoted(path, 'has no price')
+  }
+}
+
+/**
+ * Report a tariff with unknown members. Returns true if it is not imported: an element whose conditions are not certain
+ * can hide the elements after it, and the times of the elements before it have no other price.
+ */
+const objectToMembers = (tariff: SourceField, reader: ImportReader): boolean => {
+  if (!reportUnknown(unknownAround(reader.unknown, tariff), { affects: 'price' }, reader)) return false
+  reportKeptOut([memberAt(tariff, 'elements')], { affects: 'price' }, reader)
+  return true
 }
 
 function* groupsOf(tariff: OcpiTariff, reader: ImportReader): Generator<void, readonly ImportGroup[]> {
@@ -229,10 +242,16 @@ export function* readOcpi(file: SourceField, reader: ImportReader): Generator<vo
     throw sourceFault('', `has tariffs of the types ${types.join(', ')}. Send type to choose one`, 'field_required')
   const groups: ImportGroup[] = []
   for (const sourceField of sourceFields) {
-    if (options.type !== null && typeOf(sourceField) !== options.type) {
+    const isUnclear = isAbsent(memberAt(sourceField, 'type'))
+    if (
+      options.type !== null &&
+      typeOf(sourceField) !== options.type &&
+      !(isUnclear && objectToMembers(sourceField, reader))
+    ) {
       report.addNoted(sourceField.path, 'has another type')
       continue
     }
+    if (objectToMembers(sourceField, reader)) continue
     groups.push(...(yield* groupsOf(readOcpiTariff(sourceField, reader), reader)))
     // A tariff makes one group for each span, and one for its charges.
     if (groups.length > 2 * maxTariffs)

@@ -4,6 +4,7 @@ import { parseInstant, writeInstant } from '../../instant.ts'
 import { noSurcharges } from '../../tariff/rate.ts'
 import { fixedTerms } from '../charge-terms.ts'
 import { scheduleOfWeek } from '../day-profiles.ts'
+import { type MemberTable, plainMembers, reportKeptOut, reportUnknown, unknownAround } from '../known-members.ts'
 import {
   elementsAt,
   isAbsent,
@@ -24,6 +25,12 @@ import {
   surchargesOf,
   withVat,
 } from '../tariff-file.ts'
+
+/** Members of a file of unit rates or standing charges. */
+export const octopusMembers: MemberTable = {
+  ...plainMembers('count', 'next', 'previous'),
+  results: plainMembers('value_exc_vat', 'value_inc_vat', 'valid_from', 'valid_to', 'payment_method'),
+}
 
 /** Price of a row in pounds; times in ms, an end of null is open. */
 type PriceRow = {
@@ -139,6 +146,24 @@ const unitGroups = (
 }
 
 /**
+ * Report rows that can depend on unknown members, and leave them out. A unit rate among them keeps out all unit rates,
+ * because a market without a price has a forecast.
+ */
+const rowsToRead = (results: SourceField, reader: ImportReader): readonly SourceField[] => {
+  const { isStanding, payment } = reader.options
+  const affects = isStanding ? 'bill' : 'price'
+  const all = elementsAt(results, maxRows)
+  const isForOther = (row: SourceField): boolean => ![null, payment].includes(textAt(memberAt(row, 'payment_method')))
+  const uncertain = (reader.unknown.length === 0 ? [] : all).filter(row => {
+    const unknown = payment !== null && isForOther(row) ? [] : unknownAround(reader.unknown, row)
+    return reportUnknown(unknown, { affects }, reader)
+  })
+  if (uncertain.length === 0) return all
+  reportKeptOut(isStanding ? uncertain : [results], { affects }, reader)
+  return isStanding ? all.filter(row => !uncertain.includes(row)) : []
+}
+
+/**
  * Read unit rates or standing charges of Octopus Energy, in pence.
  * Source: docs/rules/interchange-tariffs.md #octopus.
  */
@@ -151,7 +176,7 @@ export function* readOctopus(file: SourceField, reader: ImportReader): Generator
   }
   if (objectToCurrency(results.path, 'GBP', reader)) return []
   const read: PriceRow[] = []
-  for (const field of elementsAt(results, maxRows)) {
+  for (const field of rowsToRead(results, reader)) {
     read.push(readRow(field, reader))
     if (read.length % 100 === 0) yield
   }

@@ -1,17 +1,22 @@
 import { startOfDayNumber } from '../../civil-time.ts'
+import { reportKeptOut, reportUnknown, unknownAround } from '../known-members.ts'
 import {
   elementsAt,
   hasNumber,
   isAbsent,
+  isSourceList,
   isSourceObject,
   memberAt,
+  pointer,
   type SourceField,
+  sourceFault,
   textAt,
   wholeNumberAt,
 } from '../source-value.ts'
 import { type ImportGroup, type ImportReader, objectToCurrency } from '../tariff-file.ts'
 import { readCharges } from './urdb-charges.ts'
-import { readEnergy } from './urdb-energy.ts'
+import { energyMembers, readEnergy } from './urdb-energy.ts'
+import { isUnitOfCharge } from './urdb-members.ts'
 import { isAllZero } from './urdb-rate.ts'
 
 const maxItems = 100
@@ -63,6 +68,20 @@ const dayOf = (sourceField: SourceField): number | null => {
   return seconds === null ? null : Math.floor(seconds / secondsPerDay)
 }
 
+/** Report unknown members of a rate, except those of its charges. Returns true if its energy is not imported. */
+const objectToMembers = (item: SourceField, reader: ImportReader): boolean => {
+  const unknown = unknownAround(reader.unknown, memberAt(item, 'energyratestructure'))
+  reportUnknown(unknown.filter(isUnitOfCharge), { reason: 'unit', affects: 'bill' }, reader)
+  const others = unknown.filter(member => !isUnitOfCharge(member))
+  if (!reportUnknown(others, { affects: 'price' }, reader)) return false
+  reportKeptOut(
+    energyMembers.map(name => memberAt(item, name)),
+    { affects: 'price' },
+    reader,
+  )
+  return true
+}
+
 const readItem = (item: SourceField, reader: ImportReader): ImportGroup => {
   const { context } = reader
   const label = textAt(memberAt(item, 'label'))
@@ -76,9 +95,20 @@ const readItem = (item: SourceField, reader: ImportReader): ImportGroup => {
     start: start === null ? null : startOfDayNumber(context.timeZone, start),
     end: end === null ? null : startOfDayNumber(context.timeZone, end + 1),
     validityFrom: [startField, endField].filter(sourceField => !isAbsent(sourceField)).map(({ path }) => path),
-    tariffs: readEnergy(item, reader, sourceId),
+    tariffs: objectToMembers(item, reader) ? [] : readEnergy(item, reader, sourceId),
     charges: readCharges({ item, reader, sourceId }),
   }
+}
+
+/** Refuse the bulk download of OpenEI: a list of rates with other names, such as energyRateStrux. */
+const refuseBulkLayout = ({ value }: SourceField): void => {
+  if (!isSourceList(value)) return
+  const [first] = value
+  const name = isSourceObject(first) ? Object.keys(first).find(one => /strux$|sched$|\//i.test(one)) : undefined
+  const path = name === undefined ? '/0' : pointer('/0', name)
+  const message =
+    'is in the layout of the bulk download of OpenEI. Send one rate, or an object with the list of rates in items, in the layout of the API, version 7 or 8'
+  throw sourceFault(path, message)
 }
 
 /**
@@ -86,6 +116,7 @@ const readItem = (item: SourceField, reader: ImportReader): ImportGroup => {
  * Source: docs/rules/interchange-tariffs.md #urdb.
  */
 export function* readUrdb(file: SourceField, reader: ImportReader): Generator<void, readonly ImportGroup[]> {
+  refuseBulkLayout(file)
   const items = memberAt(file, 'items')
   const groups: ImportGroup[] = []
   for (const item of isAbsent(items) ? [file] : elementsAt(items, maxItems)) {

@@ -4,6 +4,7 @@ import { demandIntervals } from '../../charge/validate-charge.ts'
 import { type Fraction, fractionOf } from '../../fraction.ts'
 import { monthNames } from '../../tariff/day-pattern.ts'
 import { commonTerms, demandDefaults, fixedTerms } from '../charge-terms.ts'
+import { reportKeptOut, reportUnknown, unknownAround } from '../known-members.ts'
 import {
   elementsAt,
   fractionAt,
@@ -26,6 +27,7 @@ import {
   zero,
 } from '../tariff-file.ts'
 import { requiredVat } from './urdb-energy.ts'
+import { isUnitOf, isUnitOfCharge } from './urdb-members.ts'
 import {
   alwaysFirst,
   isAllZero,
@@ -39,6 +41,24 @@ import {
 } from './urdb-rate.ts'
 
 type Context = { readonly item: SourceField; readonly reader: ImportReader; readonly sourceId: string }
+
+/**
+ * Report an amount that can depend on unknown members. `names`: the amount, and the members that belong to it.
+ * Returns true if its charge is not imported.
+ */
+const objectToMembers = ({ item, reader }: Context, names: readonly [string, ...string[]]): boolean => {
+  const fields = names.map(name => memberAt(item, name))
+  const [amount] = fields as [SourceField]
+  if (isAbsent(amount)) return false
+  const unknown = unknownAround(reader.unknown, amount)
+  const unitMembers = unknown.filter(member => isUnitOfCharge(member) && isUnitOf(member, names[0]))
+  const others = unknown.filter(member => !isUnitOfCharge(member))
+  reportUnknown(unitMembers, { reason: 'unit', affects: 'bill' }, reader)
+  reportUnknown(others, { affects: 'bill' }, reader)
+  if (unitMembers.length + others.length === 0) return false
+  reportKeptOut(fields, { reason: others.length > 0 ? 'unknown_member' : 'unit', affects: 'bill' }, reader)
+  return true
+}
 
 const units: Readonly<Record<string, PriceUnit>> = { '$/day': 'DAY', '$/month': 'MONTH', '$/year': 'YEAR' }
 
@@ -57,7 +77,9 @@ const minimumMembers: readonly AmountMember[] = [
 
 type Amount = { readonly amount: bigint; readonly per: PriceUnit; readonly from: readonly string[] }
 
-const readAmount = ({ item, reader }: Context, { name, units: unitName, per }: AmountMember): Amount | null => {
+const readAmount = (context: Context, { name, units: unitName, per }: AmountMember): Amount | null => {
+  const { item, reader } = context
+  if (objectToMembers(context, unitName === undefined ? [name] : [name, unitName])) return null
   const sourceField = memberAt(item, name)
   const amount = fractionAt(sourceField)
   if (amount === null) return null
@@ -137,15 +159,22 @@ const shareOf = (value: Fraction): Fraction => (isPercent(value) ? multiply(valu
 
 const ratchetMembers = ['demandratchetpercentage', 'lookbackpercent', 'lookbackrange', 'lookbackmonths']
 
+/** Return a member of the ratchet. Some answers of the database write lookbackPercent. */
+const ratchetMember = (item: SourceField, name: string): SourceField => {
+  const field = memberAt(item, name)
+  return isAbsent(field)
+    ? memberAt(
+        item,
+        name.replace(/^lookback./, start => `lookback${start.slice(-1).toUpperCase()}`),
+      )
+    : field
+}
+
 /** Read the ratchet of the demand charges; null if there is none or it is reported. */
 const readRatchet = ({ item, reader: { report } }: Context): { ratchet: Ratchet; from: readonly string[] } | null => {
-  const sourceFields = ratchetMembers.map(name => memberAt(item, name)).filter(sourceField => !isAbsent(sourceField))
-  const [percentages, percent, range, months] = ratchetMembers.map(name => memberAt(item, name)) as [
-    SourceField,
-    SourceField,
-    SourceField,
-    SourceField,
-  ]
+  const members = ratchetMembers.map(name => ratchetMember(item, name))
+  const sourceFields = members.filter(sourceField => !isAbsent(sourceField))
+  const [percentages, percent, range, months] = members as [SourceField, SourceField, SourceField, SourceField]
   const shares = isAllZero(percentages.value, percentages.path) ? [] : elementsAt(percentages, 12).map(requiredFraction)
   const single = fractionAt(percent)
   const share = single === null || isZero(single) ? shares[0] : single
@@ -169,6 +198,8 @@ const readRatchet = ({ item, reader: { report } }: Context): { ratchet: Ratchet;
   }
 }
 
+const isOtherUnit = (unit: string | null): boolean => unit !== null && unit !== 'kW'
+
 type Demand = { readonly structure: string; readonly unit: string; readonly name: string }
 
 /** Create the demand charges of a structure, one for each period that has a price. */
@@ -178,11 +209,11 @@ const demandCharges = (context: Context, demand: Demand, schedule: UrdbSchedule,
   const periods = readPeriods(structure)
   const windowField = memberAt(item, 'demandwindow')
   const intervalMinutes = wholeNumberAt(windowField, 0, 1_000_000) ?? 60
-  const unit = textAt(memberAt(item, demand.unit))
+  const unit = [demand.unit, 'demandunits'].map(name => memberAt(item, name)).find(one => isOtherUnit(textAt(one)))
   const named = [...namedPeriods(schedule)].sort((a, b) => a - b)
   const objection =
-    unit !== null && unit !== 'kW'
-      ? { path: memberAt(item, demand.unit).path, reason: 'unit' as const, message: 'The unit is not kW.' }
+    unit !== undefined
+      ? { path: unit.path, reason: 'unit' as const, message: 'The unit is not kW.' }
       : demandIntervals.includes(intervalMinutes)
         ? firstObjection(periods, named, structure.path)
         : { path: windowField.path, reason: 'unit' as const, message: 'Demand is measured in 15, 30 or 60 minutes.' }
@@ -227,9 +258,10 @@ const noteZero = ({ report }: ImportReader, from: readonly string[]): void => {
 
 const flatDemand = (context: Context): readonly DraftCharge[] => {
   const { item, reader } = context
-  const sourceFields = ['flatdemandstructure', 'flatdemandmonths'].map(name => memberAt(item, name))
+  const names = ['flatdemandstructure', 'flatdemandmonths'] as const
+  const sourceFields = names.map(name => memberAt(item, name))
   const [structure, months] = sourceFields as [SourceField, SourceField]
-  if (isAbsent(structure)) return []
+  if (isAbsent(structure) || objectToMembers(context, names)) return []
   const periods = elementsAt(months, 12).map(month => wholeNumberAt(month, 0, 1_000_000) ?? 0)
   if (periods.length !== 0 && periods.length !== 12) throw sourceFault(months.path, 'must have 12 months')
   const rows = periods.map(period => Array.from({ length: 24 }, () => period))
@@ -247,9 +279,9 @@ const flatDemand = (context: Context): readonly DraftCharge[] => {
 
 const timedDemand = (context: Context): readonly DraftCharge[] => {
   const { item, reader } = context
-  const names = ['demandratestructure', 'demandweekdayschedule', 'demandweekendschedule']
+  const names = ['demandratestructure', 'demandweekdayschedule', 'demandweekendschedule'] as const
   const sourceFields = names.map(name => memberAt(item, name)) as [SourceField, SourceField, SourceField]
-  if (isAbsent(sourceFields[0])) return []
+  if (isAbsent(sourceFields[0]) || objectToMembers(context, names)) return []
   const from = sourceFields.filter(sourceField => !isAbsent(sourceField)).map(({ path }) => path)
   const charges = demandCharges(
     context,

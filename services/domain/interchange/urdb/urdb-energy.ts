@@ -18,7 +18,8 @@ import {
 } from './urdb-rate.ts'
 
 const hourSeconds = 3_600
-const energyMembers = [
+/** Members of the prices of energy. */
+export const energyMembers: readonly string[] = [
   'energyratestructure',
   'energyweekdayschedule',
   'energyweekendschedule',

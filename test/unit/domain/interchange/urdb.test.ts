@@ -234,7 +234,6 @@ describe('other members of a rate', () => {
     ['discount_by_attribute', { energyattrs: [{ senior: '5 %' }] }],
     ['discount_by_attribute', { demandattrs: [{ power: '0.25' }] }],
     ['discount_by_attribute', { fixedattrs: [{ senior: '$2.50' }] }],
-    ['unknown_field', { newcharge: 2 }],
   ])('are reported as %s', (reason, members) => {
     expect(reasonsOf(read(members))).toEqual([`/${Object.keys(members)[0]} ${reason}`])
   })
@@ -251,7 +250,17 @@ describe('other members of a rate', () => {
 
 describe('a file with a fault', () => {
   it.each([
-    ['a list', [], ''],
+    ['a list', [], '/0'],
+    [
+      'the bulk download',
+      [{ rateName: 'R', energyRateStrux: [{ energyRateTiers: [{ rate: 0.1 }] }] }],
+      '/0/energyRateStrux',
+    ],
+    [
+      'rows of the bulk download',
+      [{ label: 'R', 'energyratestructure/period0/tier0rate': 0.1 }],
+      '/0/energyratestructure~1period0~1tier0rate',
+    ],
     ['a text as price', { energyratestructure: [[{ rate: '0.1' }]] }, '/energyratestructure/0/0/rate'],
     ['a short schedule', { ...flat, energyweekdayschedule: [[0]] }, '/energyweekdayschedule'],
     [
