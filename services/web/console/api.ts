@@ -1,3 +1,4 @@
+import { type ApiVersion, apiVersionDates } from '../../contract/api-version.ts'
 import { readExactJson } from '../../contract/json/exact-json.ts'
 import type { TokenSubject } from '../../platform/access/bearer-token.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
@@ -11,8 +12,13 @@ export type ApiResult<T> =
 /** Reason of a refusal for the user; `field` names the invalid field. */
 export type Fault = { readonly code: string; readonly message: string; readonly field: string | null }
 
-/** Call the API with the permissions of the session. */
-export type Api = <T>(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object) => Promise<ApiResult<T>>
+/** Call the API with the permissions of the session, in the current API version unless another one is given. */
+export type Api = <T>(
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+  path: string,
+  body?: object,
+  apiVersion?: ApiVersion,
+) => Promise<ApiResult<T>>
 
 /** List of the API. */
 export type ListOf<T> = { readonly has_more: boolean; readonly data: readonly T[] }
@@ -61,11 +67,11 @@ const maxShownCalls = 20
  * The first requests are added to `calls`, which the page shows.
  */
 export const apiFor = ({ fetch, sign }: ApiDependencies, subject: TokenSubject, calls: ApiCall[]): Api => {
-  return async (method, path, body) => {
-    if (calls.length < maxShownCalls) calls.push({ method, path, body })
+  return async (method, path, body, apiVersion = 'current') => {
+    if (calls.length < maxShownCalls) calls.push({ method, path, body, apiVersion })
     const headers = {
       Authorization: `Bearer ${await sign(subject)}`,
-      'Api-Version': '2025-09-14',
+      'Api-Version': apiVersionDates[apiVersion],
       'Content-Type': 'application/json',
     }
     const content = body === undefined ? {} : { body: JSON.stringify(body) }

@@ -1,4 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
+import type { ApiVersion } from '../../contract/api-version.ts'
 import type { Scope } from '../../contract/operation.ts'
 import type { TokenSubject } from '../../platform/access/bearer-token.ts'
 import type { Secret } from '../../platform/access/secrets.ts'
@@ -18,7 +19,11 @@ export const sessionSeconds = 43_200
 export type SessionUser = { readonly id: string; readonly address: string; readonly liveMode: boolean }
 
 /** Account, mode, scope and key of a visitor who signed in. `user` is null after a sign-in with a key. */
-export type ConsoleSession = TokenSubject & { readonly scope: Scope; readonly user: SessionUser | null }
+export type ConsoleSession = TokenSubject & {
+  readonly scope: Scope
+  readonly defaultApiVersion: ApiVersion
+  readonly user: SessionUser | null
+}
 
 export type SessionDependencies = { readonly database: Pick<Database, 'operator'>; readonly secret: Secret }
 
@@ -117,7 +122,8 @@ export const sessionOf = async (
   const state = await readKeyState(database.operator, session)
   if (state === null || state.isDisabled) return null
   const user = userAddress === null ? null : { id: keyId, address: userAddress, liveMode: isUserLive }
-  return { accountId, liveMode, keyId, scope: state.scope, user }
+  const { scope, defaultApiVersion } = state
+  return { accountId, liveMode, keyId, scope, defaultApiVersion, user }
 }
 
 /** Move the session of a user to the other mode. Returns its new token; null if the session has ended. */

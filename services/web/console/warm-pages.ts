@@ -38,7 +38,7 @@ const warmTenant = async (
   const overview = await api<AccountOverviewWire>('GET', '/account/overview')
   if (!overview.ok) return
   const day = dayOf(zoneOf(overview.value.timezone), at)
-  const session: ConsoleRequest['session'] = { ...subject, scope: 'read', user: null }
+  const session: ConsoleRequest['session'] = { ...subject, scope: 'read', defaultApiVersion: 'current', user: null }
   const noForm = { ids: [], form: new URLSearchParams(), csrf: '', origin: null, peer: '', token: '' }
   const noQuery = new URLSearchParams()
   const days = [day, day - 1].map(start => costSumsPath(noQuery, { start, end: start + 1 }, 'HOUR'))

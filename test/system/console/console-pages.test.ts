@@ -174,16 +174,50 @@ describe('the page of webhook endpoints', () => {
   it('shows the error at the field with the entered values', async () => {
     const one = await testVisitor()
     const refused = await one.send('/console/webhooks', '/console/webhooks', {
-      url: 'http://127.0.0.1/hook',
+      url: 'http://10.0.0.1/hook',
       event_types: 'customer.*, device.create',
       description: 'Billing',
     })
     expect(refused.status).toBe(400)
     expect(refused.text).toMatch(
-      /value="http:\/\/127\.0\.0\.1\/hook"[^>]*aria-invalid="true"[^>]*aria-describedby="url-hint url-fault"/,
+      /value="http:\/\/10\.0\.0\.1\/hook"[^>]*aria-invalid="true"[^>]*aria-describedby="url-hint url-fault"/,
     )
     expect(refused.text).toContain('value="customer.*, device.create"')
     expect(refused.text).toContain('id="url-fault"')
+  })
+
+  it('offers the API version of the events, first the default of the account, and shows the chosen one', async () => {
+    const account = sandbox().account_id
+    const setDefault = (version: string) =>
+      runCommand(['account', 'set', account, '--version', version], { WATTLEDGER_DATA_DIR: system.folder })
+    const one = await testVisitor()
+    const selected = async () =>
+      /<option value="(\w+)" selected>/.exec(
+        /name="api_version">.*?<\/select>/.exec((await one.get(page)).text)?.[0] ?? '',
+      )?.[1]
+    const page = '/console/webhooks'
+    expect(await selected()).toBe('current')
+    await setDefault('2024-08-24')
+    expect(await selected()).toBe('earlier')
+    await setDefault('2025-09-14')
+    const dates = { current: '2025-09-14', earlier: '2024-08-24' }
+    for (const [version, date] of Object.entries(dates)) {
+      const created = await one.send(page, page, {
+        ...{ url: `https://example.com/${version}`, event_types: '*', description: '', api_version: version },
+      })
+      expect(created.text).toContain(`${date} (${version})</td>`)
+      const own = new RegExp(`href="(/console/webhooks/whe_[0-9a-f]{24})">https://example.com/${version}<`).exec(
+        created.text,
+      )
+      const details = await one.get(own?.[1] ?? '')
+      expect(details.text).toContain(`<dt>API version</dt><dd>${date} (${version})</dd>`)
+      expect(created.text).toContain(`&#39;Api-Version: ${date}&#39;`)
+    }
+    const client = await system.login()
+    const list = (await client.ask('GET', '/webhooks')) as { data: { url: string; api_version: string }[] }
+    const versions = new Map(list.data.map(({ url, api_version: version }) => [url, version]))
+    for (const [version, date] of Object.entries(dates))
+      expect([version, versions.get(`https://example.com/${version}`)]).toEqual([version, date])
   })
 
   it('has the links of its table also in the answer of an action', async () => {

@@ -1,3 +1,4 @@
+import { apiVersionDates, apiVersions } from '../../../contract/api-version.ts'
 import { type WebhookDeliveryWire, webhookTest } from '../../../contract/events/webhook-delivery.ts'
 import {
   type WebhookEndpointWire,
@@ -55,6 +56,13 @@ export const secretNotice = (secret: string, addition = ''): Html =>
   html`<div class="notice good" role="status">
 <p>Signing secret created. Copy it now. You cannot view it again. ${addition}</p>
 <p><code class="secret">${secret}</code></p></div>`
+
+/** API versions of the events of an endpoint, with the words of the API. */
+export const versionOptions = apiVersions.map(one => [one, `${apiVersionDates[one]} (${one})`] as const)
+
+/** API version of an endpoint with its word. */
+export const versionText = ({ api_version: date }: WebhookEndpointWire): string =>
+  versionOptions.find(([, text]) => text.startsWith(date))?.[1] ?? date
 
 const apiPath = ({ ids }: Pick<ConsoleRequest, 'ids'>): string => `/webhooks/${ids[0]}`
 
@@ -160,7 +168,7 @@ const endpointView = async (
   if (!found.ok)
     return { title: 'Webhook', status: found.status, body: html`<h1>Webhook</h1>${errorNotice(found.fault)}` }
   const endpoint = found.value
-  const { id, url, api_version: version, failing_since: since, time_created: created } = endpoint
+  const { id, url, failing_since: since, time_created: created } = endpoint
   const failure = since === null || !deliveries.ok ? null : await failureNotice(request, deliveries.value.data)
   // The page also answers actions, whose paths its links must not have.
   const page = { ...request, path: `/console/webhooks/${id}` }
@@ -174,7 +182,7 @@ ${facts(
   ['ID', html`<code>${id}</code>`],
   ['Status', endpointStatus(endpoint)],
   ['Failing since', since === null ? '–' : instant(since)],
-  ['API version', version],
+  ['API version', versionText(endpoint)],
   ['Created', instant(created)],
 )}
 ${actionButtons(request, endpoint)}

@@ -1,3 +1,4 @@
+import { type ApiVersion, apiVersions } from '../../../contract/api-version.ts'
 import { type WebhookEndpointWire, webhookCreate } from '../../../contract/events/webhook-endpoint.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { Fault, ListOf } from '../api.ts'
@@ -6,7 +7,7 @@ import { curlBlock } from '../kit/api-requests.ts'
 import { type Column, dataTable } from '../kit/data-table.ts'
 import { firstEndpoint } from '../kit/first-requests.ts'
 import { form, type PageView } from '../page-frame.ts'
-import { errorNotice, field, hasOlderRows, instant, listQuery, pageLinks, showResult } from '../page-parts.ts'
+import { choice, errorNotice, field, hasOlderRows, instant, listQuery, pageLinks, showResult } from '../page-parts.ts'
 import { deliveryRoutes } from './webhook-deliveries.ts'
 import {
   endpointRoutes,
@@ -15,16 +16,21 @@ import {
   readEventTypes,
   secretNotice,
   statusText,
+  versionOptions,
+  versionText,
 } from './webhook-endpoint.ts'
 
 type Draft = {
   readonly url: string
   readonly types: string
   readonly description: string
+  readonly version: ApiVersion
   readonly fault: Fault | null
 }
 
-const emptyDraft: Draft = { url: '', types: '*', description: '', fault: null }
+const emptyDraft = ({ session }: ConsoleRequest): Draft => ({
+  ...{ url: '', types: '*', description: '', version: session.defaultApiVersion, fault: null },
+})
 
 const endpointColumns: readonly Column<WebhookEndpointWire>[] = [
   {
@@ -39,6 +45,7 @@ const endpointColumns: readonly Column<WebhookEndpointWire>[] = [
     text: one => one.event_types.join(', '),
     show: one => html`<code>${one.event_types.join(', ')}</code>`,
   },
+  { key: 'api_version', name: 'API version', text: versionText },
   { key: 'status', name: 'Status', text: statusText, show: endpointStatus },
   { key: 'description', name: 'Description', text: one => one.description ?? '' },
   {
@@ -50,7 +57,7 @@ const endpointColumns: readonly Column<WebhookEndpointWire>[] = [
   { key: 'id', name: 'ID', text: one => one.id, isInFileOnly: true },
 ]
 
-const createForm = ({ csrf, session }: ConsoleRequest, { url, types, description, fault }: Draft): Html =>
+const createForm = ({ csrf, session }: ConsoleRequest, { url, types, description, version, fault }: Draft): Html =>
   form(
     csrf,
     '/console/webhooks',
@@ -63,6 +70,7 @@ ${field('url', 'Endpoint URL', {
   fault,
 })}
 ${field('event_types', 'Event types', { value: types, hint: eventTypesHint, fault })}
+${choice('api_version', 'API version of the events', versionOptions, version)}
 ${field('description', 'Description', { value: description, fault })}
 <button type="submit">Add endpoint</button>`,
   )
@@ -70,7 +78,7 @@ ${field('description', 'Description', { value: description, fault })}
 const showEndpoints = async (
   request: ConsoleRequest,
   notice: Content = null,
-  draft: Draft = emptyDraft,
+  draft: Draft = emptyDraft(request),
 ): Promise<PageView> => {
   const { api, query } = request
   const endpoints = await api<ListOf<WebhookEndpointWire>>('GET', `/webhooks${listQuery(query, [])}`)
@@ -102,13 +110,20 @@ const createEndpoint = async (request: ConsoleRequest): Promise<PageView> => {
     name => request.form.get(name)?.trim() ?? '',
   )
   const body = { url, event_types: readEventTypes(types ?? ''), ...(description === '' ? {} : { description }) }
-  const created = await request.api<WebhookEndpointWire & { readonly secret: string }>('POST', '/webhooks', body)
+  const version = apiVersions.find(one => one === request.form.get('api_version')) ?? request.session.defaultApiVersion
+  const created = await request.api<WebhookEndpointWire & { readonly secret: string }>(
+    'POST',
+    '/webhooks',
+    body,
+    version,
+  )
   return created.ok
     ? showEndpoints(request, secretNotice(created.value.secret))
     : showEndpoints(request, null, {
         url: url ?? '',
         types: types ?? '',
         description: description ?? '',
+        version,
         fault: created.fault,
       })
 }

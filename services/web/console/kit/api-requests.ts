@@ -1,16 +1,23 @@
+import { type ApiVersion, apiVersionDates } from '../../../contract/api-version.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
 
 /** Request that a page sent to the API. */
-export type ApiCall = { readonly method: string; readonly path: string; readonly body?: object | undefined }
+export type ApiCall = {
+  readonly method: string
+  readonly path: string
+  readonly body?: object | undefined
+  /** Default: current. */
+  readonly apiVersion?: ApiVersion
+}
 
 /** Quote a text for a shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** Write a request as a curl command. Its address and key are variables of the shell. */
-const curlOf = ({ method, path, body }: ApiCall): string =>
+const curlOf = ({ method, path, body, apiVersion = 'current' }: ApiCall): string =>
   [
     `curl -X ${method} "$WATTLEDGER_URL"${quoted(path)}`,
-    `-H "Authorization: Bearer $WATTLEDGER_KEY" -H 'Api-Version: 2025-09-14'`,
+    `-H "Authorization: Bearer $WATTLEDGER_KEY" -H 'Api-Version: ${apiVersionDates[apiVersion]}'`,
     ...(body === undefined ? [] : [`-H 'Content-Type: application/json' -d ${quoted(JSON.stringify(body))}`]),
   ].join(' \\\n  ')
 
