@@ -27,6 +27,7 @@ import { isSecure, readOwnForm, type SentForms, sentForms } from './forms.ts'
 import { keyRoutes } from './keys.ts'
 import type { ApiCall } from './kit/api-requests.ts'
 import { type LastActions, lastActions } from './kit/last-action.ts'
+import { withObjectTexts } from './kit/object-text.ts'
 import { objectRoutes } from './objects/object-pages.ts'
 import { planKind } from './objects/plan-kind.ts'
 import { planRoutes } from './objects/plan-pages.ts'
@@ -135,7 +136,8 @@ const answerRoute = async (
     const calls: ApiCall[] = []
     const sign = (subject: TokenSubject) => dependencies.bearerTokens.sign(subject, at)
     const api = apiFor({ fetch: dependencies.fetch, sign }, session, calls)
-    const result = await route.answer({ ...request, api, ids })
+    const [query, sent] = [withObjectTexts(request.query), withObjectTexts(form)]
+    const result = await route.answer({ ...request, query, form: sent, api, ids })
     if ('status' in result && (result.status ?? 200) >= 400) forms.forget(formId)
     if (route.method === 'POST' && 'to' in result)
       actions.keep(request.token, {

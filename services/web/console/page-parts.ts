@@ -1,5 +1,6 @@
 import { asMarkup, type Content, type Html, html } from '../ui-kit/html.ts'
 import type { ApiResult, Fault, ListOf } from './api.ts'
+import { enteredValue } from './kit/object-text.ts'
 import type { PageView } from './page-frame.ts'
 
 /** Create a page with an error text. `more`: markup after the text, such as a link to another page. */
@@ -106,7 +107,7 @@ export const field = (name: string, label: string, options: FieldOptions = {}): 
     descriptionIds.length === 0 ? null : html` aria-describedby="${descriptionIds.join(' ')}"`,
   ]
   return html`<div class="field"><label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="off" spellcheck="false"${attributes}>
+<input id="${name}" name="${name}" type="${type}" value="${enteredValue(name, value)}" autocomplete="off" spellcheck="false"${attributes}>
 ${hint === undefined ? null : html`<p class="hint" id="${name}-hint">${hint}</p>`}
 ${isWrong ? html`<p class="fault" id="${name}-fault">${fault.message}</p>` : null}</div>`
 }

@@ -101,8 +101,8 @@ export const correctionsOfRecord = async (
 }
 
 const filters = [
-  ['location_id', 'Location ID'],
-  ['device_id', 'Device ID'],
+  ['location_id', 'Location ID or reference'],
+  ['device_id', 'Device ID or reference'],
   ['record_id', 'Record ID'],
   ['start_time', 'Corrected from', instantHint],
   ['end_time', 'Corrected to', instantHint],

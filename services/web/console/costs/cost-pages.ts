@@ -2,6 +2,7 @@ import { numberText } from '../../../contract/json/exact-number.ts'
 import type { AccountOverviewWire } from '../../../contract/registry/account-overview.ts'
 import type { LocationWire } from '../../../contract/registry/location.ts'
 import { writeDate } from '../../../domain/civil-date.ts'
+import { referenceKinds } from '../../../domain/reference.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ApiResult, Fault, ListOf } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult } from '../console-request.ts'
@@ -11,6 +12,7 @@ import { dataTable, withParameters } from '../kit/data-table.ts'
 import { type DayRange, instantsOf, rangeFields, rangeLinks, rangeParameters, readRange, zoneOf } from '../kit/dates.ts'
 import { firstRecord } from '../kit/first-requests.ts'
 import { objectName } from '../kit/object-name.ts'
+import { findObject } from '../kit/object-text.ts'
 import type { PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field } from '../page-parts.ts'
 import { type CostUnit, type CostWire, costChart, costColumns, costText, costTotals, costUnits } from './cost-view.ts'
@@ -84,7 +86,7 @@ const readCosts = async (
 
 const filterForm = (request: ConsoleRequest, id: string, range: DayRange | null, unit: CostUnit): Html =>
   html`<form class="filter" method="get" action="/console/costs">
-${field('object', 'Location, device, customer or account', { value: id })}
+${field('object', 'Location, device, customer or account', { value: id, hint: 'ID or reference' })}
 ${range === null ? null : rangeFields(range)}
 ${choice('by', 'By', costUnits, unit)}
 ${choice('direction', 'Direction', directions, request.query.get('direction') ?? 'IMPORT')}
@@ -177,13 +179,18 @@ export const costSumsPath = (
   withParameters({ path: sumsPath, query }, days === undefined ? {} : { ...rangeParameters(days.start, days.end), by })
 
 /** Show the costs of an object by hour, day or month. */
-const showCosts = async (request: ConsoleRequest): Promise<PageView> => {
+const showCosts = async (request: ConsoleRequest): Promise<PageResult> => {
   const asked = askedOf(request)
+  const object = await findObject(request, asked.id, referenceKinds)
+  if (object.ok && object.value !== asked.id) return { to: withParameters(request, { object: object.value }) }
   const { id, parameters } = asked
   const addsUpLocations = id === request.session.accountId || id.startsWith('cus_')
   const isOnePage = request.query.has('csv') || request.query.has('whole')
   if (addsUpLocations && !isOnePage) return showFrame(request, asked)
-  const [found, name] = await Promise.all([readCosts(request, encodeURIComponent(id), parameters), asked.name()])
+  const [found, name] = await Promise.all([
+    object.ok ? readCosts(request, encodeURIComponent(id), parameters) : object,
+    asked.name(),
+  ])
   if (!found.ok) {
     const isChoice = found.fault.code === 'currency_ambiguous'
     return {

@@ -131,8 +131,8 @@ export const recordTotals = (records: readonly RecordWire[]): readonly Content[]
 }
 
 const filters = [
-  ['location_id', 'Location ID'],
-  ['device_id', 'Device ID'],
+  ['location_id', 'Location ID or reference'],
+  ['device_id', 'Device ID or reference'],
   ['session_reference_id', 'Session'],
   ['record_reference_id', 'Record reference'],
   ['batch_id', 'Batch ID'],

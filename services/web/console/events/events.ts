@@ -75,7 +75,7 @@ const showEvents = async (request: ConsoleRequest) => {
 <p class="lead">Changes in this mode, newest first. Events are retained for 90 days.</p>
 <form class="filter" method="get" action="/console/events">
 ${field('event_type', 'Type', { value: query.get('event_type') ?? '' })}
-${field('object_id', 'Object ID', { value: query.get('object_id') ?? '' })}
+${field('object_id', 'Object ID or reference', { value: query.get('object_id') ?? '' })}
 <button class="quiet" type="submit">Filter</button></form>
 ${isTail ? liveControls : null}
 ${list.ok && list.value.data.length === 0 && filters.every(name => (query.get(name) ?? '') === '') ? html`<div class="empty"><p>This request creates the first event:</p>${curlBlock(locationKind.example)}</div>` : null}

@@ -1,9 +1,11 @@
 import type { LocationWire } from '../../../contract/registry/location.ts'
+import { anyKindPrefix } from '../../../domain/reference.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 import { field } from '../page-parts.ts'
 import type { Column } from './data-table.ts'
+import { enteredText } from './object-text.ts'
 
 /** Own references of locations by their ids; null for a location without a reference. */
 export type LocationNames = ReadonlyMap<string, string | null>
@@ -33,7 +35,7 @@ export const locationColumn = <Item>(names: LocationNames, locationOf: (item: It
 
 /** Input of a location with the newest locations as suggestions. */
 export const locationField = (names: LocationNames, value: string): Html =>
-  html`${field('location_id', 'Location ID or reference:…', { value, required: true, list: 'known-locations' })}
+  html`${field('location_id', 'Location ID or reference', { value, required: true, list: 'known-locations' })}
 <datalist id="known-locations">${[...names].map(
-    ([id, name]) => html`<option value="${name === null ? id : `reference:${name}`}"></option>`,
+    ([id, name]) => html`<option value="${name === null ? id : enteredText(`${anyKindPrefix}${name}`)}"></option>`,
   )}</datalist>`

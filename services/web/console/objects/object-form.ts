@@ -2,6 +2,7 @@ import { readExactJson } from '../../../contract/json/exact-json.ts'
 import { runToEnd } from '../../../domain/run-to-end.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
+import { enteredValue } from '../kit/object-text.ts'
 import { choice, field } from '../page-parts.ts'
 import { readText, writeText } from './line-formats.ts'
 import type { FormMember } from './object-kind.ts'
@@ -89,7 +90,7 @@ export const area = (
   const isWrong = fault !== null && inputOf(fault) === name
   const about = [...(hint === undefined ? [] : [`${name}-hint`]), ...(isWrong ? [`${name}-fault`] : [])].join(' ')
   return html`<div class="field"><label for="${name}">${label}</label>
-<textarea id="${name}" name="${name}" rows="${Math.min(30, value.split('\n').length + 2)}" spellcheck="false" aria-describedby="${about}">${value}</textarea>
+<textarea id="${name}" name="${name}" rows="${Math.min(30, value.split('\n').length + 2)}" spellcheck="false" aria-describedby="${about}">${enteredValue(name, value)}</textarea>
 ${hint === undefined ? null : html`<p class="hint" id="${name}-hint">${hint}</p>`}
 ${isWrong ? html`<p class="fault" id="${name}-fault">${fault.message}</p>` : null}</div>`
 }

@@ -6,6 +6,7 @@ import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, post
 import { counted, wholeNumber } from '../kit/amount.ts'
 import { checkedChange } from '../kit/checked-change.ts'
 import { objectName } from '../kit/object-name.ts'
+import { objectTexts } from '../kit/object-text.ts'
 import { form, type PageView } from '../page-frame.ts'
 import { errorNotice, field, row, table } from '../page-parts.ts'
 import { area } from './object-form.ts'
@@ -47,7 +48,7 @@ const assignForm = (
 ${fault === null || fault.field === 'locations' ? null : errorNotice(fault)}${form(
   csrf,
   `${path}/assign`,
-  html`${area({ name: 'locations', label: 'Locations', hint: 'One ID or reference:… per line' }, locations, fault)}
+  html`${area({ name: 'locations', label: 'Locations', hint: 'One ID or reference per line' }, locations, fault)}
 ${field('start_date', 'First day', { type: 'date', value: start, required: true })}
 ${field('end_date', 'Day after the last', { type: 'date', value: end, hint: 'Leave empty for an open end.' })}
 <div class="actions"><button type="submit">Check assignment</button><a href="${path}">Cancel</a></div>`,
@@ -81,10 +82,7 @@ const assignPlan = (request: ConsoleRequest): Promise<PageResult> =>
     const first = { locations: query.get('location_id') ?? '', start: today, end: '' }
     if (!sent.has('csrf')) return assignForm(request, plan, path, first, null)
     const again = (fault: Fault) => assignForm(request, plan, path, entered, fault)
-    const locations = entered.locations
-      .split(/[\n,]/)
-      .map(one => one.trim())
-      .filter(one => one !== '')
+    const locations = objectTexts(entered.locations)
     if (locations.length === 0)
       return again({ code: 'field_required', message: 'Enter at least one location.', field: 'locations' })
     const dates = { start_date: entered.start, ...(entered.end === '' ? {} : { end_date: entered.end }) }

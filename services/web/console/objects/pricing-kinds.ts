@@ -85,7 +85,7 @@ export const chargeKind: ObjectKind<ChargeWire> = {
     createdColumn,
   ],
   locationOf: one => one.location_id,
-  filters: [['location_id', 'Location ID']],
+  filters: [['location_id', 'Location ID or reference']],
   nameOf: one => one.name,
   linkedIds: one => [one.location_id],
   factsOf: (one, links) => [
@@ -115,7 +115,7 @@ export const chargeKind: ObjectKind<ChargeWire> = {
       per: 'MONTH',
     },
   },
-  members: [{ name: 'location_id', label: 'Location ID or reference:…', isRequired: true }, ...chargeTermMembers],
+  members: [{ name: 'location_id', label: 'Location ID or reference', isRequired: true }, ...chargeTermMembers],
   changeMembers: [
     { name: 'name', label: 'Name', isRequired: true },
     { name: 'component', label: 'Component', hint: 'Name of its part of a statement' },

@@ -91,7 +91,7 @@ export const locationKind: ObjectKind<LocationWire> = {
   ],
   filters: [
     ['reference_id', 'Reference'],
-    ['customer_id', 'Customer ID'],
+    ['customer_id', 'Customer ID or reference'],
   ],
   nameOf: locationName,
   linkedIds: one => [one.customer_id, one.calendar_id],
@@ -122,7 +122,7 @@ export const locationKind: ObjectKind<LocationWire> = {
   },
   members: [
     reference,
-    { name: 'customer_id', label: 'Customer ID' },
+    { name: 'customer_id', label: 'Customer ID or reference' },
     { name: 'timezone', label: 'Time zone', hint: 'Such as Europe/Berlin. It follows from an address.' },
     { name: 'currency_code', label: 'Currency', hint: 'Such as EUR. It follows from an address.' },
     {
@@ -184,7 +184,7 @@ export const deviceKind: ObjectKind<DeviceWire> = {
   ],
   filters: [
     ['reference_id', 'Reference'],
-    ['location_id', 'Location ID'],
+    ['location_id', 'Location ID or reference'],
   ],
   nameOf: deviceName,
   factsOf: one => [

@@ -7,6 +7,7 @@ import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, post
 import { counted, wholeNumber } from '../kit/amount.ts'
 import { dryRunText, isRefused } from '../kit/checked-change.ts'
 import { localText, readLocal, zoneOf } from '../kit/dates.ts'
+import { objectTexts } from '../kit/object-text.ts'
 import { form, type PageView } from '../page-frame.ts'
 import { errorNotice, field, row, table } from '../page-parts.ts'
 import { checkTariffs, createTariffs, type Made, type NewTariffCheck } from './new-tariffs.ts'
@@ -87,15 +88,11 @@ const firstDraft = async ({ api, query }: ConsoleRequest): Promise<Draft> => {
 }
 
 const maxLocations = 100
-const locationsOf = ({ locations }: Draft): readonly string[] =>
-  locations
-    .split(/[\n,]/)
-    .map(one => one.trim())
-    .filter(one => one !== '')
+const locationsOf = ({ locations }: Draft): readonly string[] => objectTexts(locations)
 
 const newInputs = (draft: Draft, fault: Fault | null): Html => {
   const { locations, name, start, end } = draft
-  return html`${area({ name: 'locations', label: 'Locations', hint: `One ID or reference:… per line, at most ${maxLocations}. Each gets this tariff.` }, locations, fault)}
+  return html`${area({ name: 'locations', label: 'Locations', hint: `One ID or reference per line, at most ${maxLocations}. Each gets this tariff.` }, locations, fault)}
 ${field('display_name', 'Name', { value: name })}
 <div class="filter">${termChoices(draft)}
 ${field('start', 'Start, local time', { type: 'datetime-local', value: start })}

@@ -140,7 +140,7 @@ export const tariffKind: ObjectKind<TariffWire> = {
   ],
   locationOf: one => one.location_id,
   filters: [
-    ['location_id', 'Location ID'],
+    ['location_id', 'Location ID or reference'],
     ['direction', 'Direction', directionTexts],
     ['type', 'Type', typeTexts],
   ],

@@ -1,5 +1,6 @@
 import { auditEntryList } from '../../../contract/registry/audit-entry.ts'
 import { parseInstant, writeInstant } from '../../../domain/instant.ts'
+import { referenceKinds } from '../../../domain/reference.ts'
 import type { Database } from '../../../platform/postgres/database.ts'
 import { type AuditFilter, type ListedAuditEntry, listAudit } from '../../../platform/postgres/registry/audit-log.ts'
 import { withTenant } from '../../../platform/postgres/transaction.ts'
@@ -7,6 +8,7 @@ import { type Html, html } from '../../ui-kit/html.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo } from '../console-request.ts'
 import { dataTable, withParameters } from '../kit/data-table.ts'
 import { idLink } from '../kit/object-name.ts'
+import { enteredText, findObject } from '../kit/object-text.ts'
 import type { PageView } from '../page-frame.ts'
 import { field, instant, problemPage } from '../page-parts.ts'
 
@@ -32,10 +34,10 @@ const textOf = (query: URLSearchParams, name: string): string | null => {
   return text === '' ? null : text
 }
 
-const filterOf = (query: URLSearchParams): AuditFilter => ({
+const filterOf = (query: URLSearchParams, objectId: string | null): AuditFilter => ({
   actor: textOf(query, 'actor'),
   action: textOf(query, 'action'),
-  objectId: textOf(query, 'object'),
+  objectId,
   from: readTime(query.get('from')),
   to: readTime(query.get('to')),
 })
@@ -49,7 +51,7 @@ const filterForm = (query: URLSearchParams): Html =>
   html`<form class="filter" method="get" action="${path}">
 ${field('actor', 'User or key', { value: query.get('actor') ?? '', hint: 'usr_…, key_…, operator' })}
 ${field('action', 'Action', { value: query.get('action') ?? '', hint: 'user.create or user.*' })}
-${field('object', 'Object', { value: query.get('object') ?? '' })}
+${field('object', 'Object', { value: query.get('object') ?? '', hint: 'ID or reference' })}
 ${field('from', 'From (UTC)', { type: 'date', value: query.get('from') ?? '' })}
 ${field('to', 'Until (UTC, not included)', { type: 'date', value: query.get('to') ?? '' })}
 <button class="quiet" type="submit">Filter</button></form>`
@@ -75,14 +77,19 @@ const showAuditLog = async (
 ): Promise<PageView> => {
   const { session, query } = request
   if (!mayDo(request, auditEntryList)) return notAllowed
+  const object = textOf(query, 'object')
+  const found = object === null ? null : await findObject(request, object, referenceKinds)
+  if (found?.ok === false && found.fault.code === 'reference_ambiguous')
+    return problemPage('Audit log', found.fault.message, found.status, filterForm(query))
+  const objectId = found === null || object === null ? null : found.ok ? found.value : enteredText(object)
   const limit = query.has('csv') ? maxCsvEntries : pageSize
-  const found = await withTenant(database, session, transaction =>
-    listAudit(transaction, filterOf(query), beforeOf(query), limit + 1),
+  const entriesFound = await withTenant(database, session, transaction =>
+    listAudit(transaction, filterOf(query, objectId), beforeOf(query), limit + 1),
   )
-  const items = found.slice(0, limit)
+  const items = entriesFound.slice(0, limit)
   const last = items.at(-1)
   const entries = dataTable(request, {
-    ...{ id: 'audit-log', label: 'Audit log', items, isSortable: false, hasMore: found.length > limit },
+    ...{ id: 'audit-log', label: 'Audit log', items, isSortable: false, hasMore: entriesFound.length > limit },
     columns: [
       { key: 'entry', name: 'Entry', isNumber: true, text: ({ entryNumber }) => String(entryNumber) },
       { key: 'time', name: 'Time', text: ({ at }) => writeInstant(at), show: ({ at }) => instant(writeInstant(at)) },
@@ -111,7 +118,7 @@ const showAuditLog = async (
 ${filterForm(query)}
 ${entries.markup}
 ${
-  found.length > limit && last !== undefined
+  entriesFound.length > limit && last !== undefined
     ? html`<nav class="pager" aria-label="Pages"><a rel="next" href="${withParameters(request, { before: String(last.entryNumber) })}">Older</a></nav>`
     : null
 }`,

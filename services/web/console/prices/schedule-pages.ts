@@ -22,6 +22,7 @@ import { type DeviceNames, newestDevices } from '../kit/device-names.ts'
 import { firstSchedule } from '../kit/first-requests.ts'
 import { locationField, newestLocations } from '../kit/location-names.ts'
 import { objectName } from '../kit/object-name.ts'
+import { enteredText } from '../kit/object-text.ts'
 import type { ChartBand } from '../kit/step-chart.ts'
 import { form, type PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, instant, showResult } from '../page-parts.ts'
@@ -133,8 +134,8 @@ const planForm = (
     csrf,
     '/console/schedules/new',
     html`<input type="hidden" name="location_id" value="${id}">
-<div class="field"><label for="device_id">Device ID or reference:…</label>
-<input id="device_id" name="device_id" value="${value('device_id')}" list="devices" required autocomplete="off" spellcheck="false">
+<div class="field"><label for="device_id">Device ID or reference</label>
+<input id="device_id" name="device_id" value="${enteredText(value('device_id'))}" list="devices" required autocomplete="off" spellcheck="false">
 <datalist id="devices">${devices.map(one => html`<option value="${one.id}">${one.reference_id}</option>`)}</datalist>
 ${fault?.field === 'device_id' ? html`<p class="fault">${fault.message}</p>` : null}</div>
 ${input('energy', 'Energy in kWh')}${input('power', 'Maximum power in kW')}

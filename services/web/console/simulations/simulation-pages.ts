@@ -10,6 +10,7 @@ import { differenceOf, exactText, money, wholeNumber } from '../kit/amount.ts'
 import { curlBlock } from '../kit/api-requests.ts'
 import { type Column, dataTable, type TableView, withParameters } from '../kit/data-table.ts'
 import { firstSimulation } from '../kit/first-requests.ts'
+import { findObject } from '../kit/object-text.ts'
 import type { PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field } from '../page-parts.ts'
 
@@ -146,7 +147,7 @@ const tariffExample = `{"direction": "IMPORT", "type": "COMMODITY", "schedule": 
 
 const questionForm = ({ object, start, end, plan, tariff }: Asked, plans: readonly PlanWire[]): Html =>
   html`<form class="form" method="get" action="/console/simulations"><div class="filter">
-${field('object', 'Location or customer', { value: object, required: true, hint: 'ID, or reference:… of a location' })}
+${field('object', 'Location or customer', { value: object, required: true, hint: 'ID or reference' })}
 ${field('start', 'First day', { type: 'date', value: writeDate(start) })}
 ${field('end', 'Day after the last', { type: 'date', value: writeDate(end) })}
 ${choice('plan', 'Plan', [['', plans.length === 0 ? 'No plans yet' : 'Other tariff'], ...plans.map(one => [one.id, one.name] as const)], plan)}</div>
@@ -165,16 +166,18 @@ const readTariffs = (text: string): readonly unknown[] => {
 }
 
 /** Ask for a comparison. A pending simulation is loaded again by its id. */
-const simulate = (request: ConsoleRequest, asked: Asked, plans: readonly Pick<PlanWire, 'id' | 'name'>[]) => {
+const simulate = async (request: ConsoleRequest, asked: Asked, plans: readonly Pick<PlanWire, 'id' | 'name'>[]) => {
   const id = request.query.get('id')
   if (id !== null) return request.api<SimulationWire>('GET', `/simulations/${encodeURIComponent(id)}`)
+  const object = await findObject(request, asked.object, ['location', 'customer'])
+  if (!object.ok) return object
   const plan = plans.find(one => one.id === asked.plan)
   const candidate =
     asked.plan === ''
       ? { name: 'the other tariff', tariffs: readTariffs(asked.tariff) }
       : { name: plan?.name ?? 'the plan', plan_id: asked.plan }
   return request.api<SimulationWire>('POST', '/simulations', {
-    ...(asked.object.startsWith('cus_') ? { customer_id: asked.object } : { object_ids: [asked.object] }),
+    ...(object.value.startsWith('cus_') ? { customer_id: object.value } : { object_ids: [object.value] }),
     ...{ start_date: writeDate(asked.start), end_date: writeDate(asked.end), lines: true, candidates: [candidate] },
   })
 }

@@ -81,7 +81,7 @@ export const finalStatements = async (
     tables: table === null ? [] : [table],
     content: html`<section aria-labelledby="final-statements"><h2 id="final-statements">Final statements</h2>
 <form class="filter" method="get" action="${path}">
-${field(locationParameter, 'Filter by location ID or reference:…', { value: location, list: 'known-locations' })}
+${field(locationParameter, 'Filter by location ID or reference', { value: location, list: 'known-locations' })}
 <button class="quiet" type="submit">Filter</button></form>
 ${showResult(list, found => html`${table?.markup}${pageLinks(path, query, [locationParameter, 'sort-final'], found)}`)}
 <p class="below"><a href="/console/events?event_type=statement.*">View finalised and voided statements as events</a></p></section>`,
