@@ -82,6 +82,16 @@ it('6 Records of the location have costs', async () => {
   expect(await costsOf(client, home)).toEqual({ first: 2.455 })
 })
 
-it('7 The token opens nothing after the session is complete', async () => {
+it('7 The customer can correct the tariff for ten minutes', async () => {
+  expect((await submit({ action: 'EDIT' })).route).toBe('provider_select')
+  await submit({ route: 'provider_name_capture', data: { provider: { name: 'Corner Power' } } })
+  await submit({ route: 'tariff_structure_select', data: { options: ['FIXED'] } })
+  await submit({ route: 'rate_fixed_capture', data: { cost: 0.25 } })
+  // 10 kWh × 0.25 = 2.5
+  await expect.poll(() => costsOf(client, home), { timeout: 20_000 }).toEqual({ first: 2.5 })
+})
+
+it('8 The token opens nothing after the customer has disconnected the tariff', async () => {
+  expect((await submit({ action: 'DISCONNECT' })).route).toBe('session_redirect')
   expect((await submit({ action: 'EDIT' })).route).not.toBe('provider_select')
 })

@@ -4,7 +4,7 @@ import { defineOperation } from '../operation.ts'
 import { customerOnly, locationOnly } from '../reference.ts'
 import { scheduleFrame } from '../tariffs/tariff-schedule.ts'
 import { importedAddress, importedSession, sessionRenames } from './connect-draft.ts'
-import { connectRefusals, connectTag, connectTokenAnswer } from './connect-session.ts'
+import { connectRefusals, connectTag, connectTokenAnswer, sessionAnswerRenames } from './connect-session.ts'
 
 const importedTariff = fields({
   provider_id: optional(identifier('prv')),
@@ -41,10 +41,7 @@ export const connectBatchImport = defineOperation({
   secretAnswer: true,
   renames: {
     body: sessionRenames('session.'),
-    answer: [
-      ...sessionRenames(),
-      { current: 'object', earlier: 'object', values: { connect_session: 'connect_token' } },
-    ],
+    answer: [...sessionRenames(), ...sessionAnswerRenames],
   },
   refusals: [
     ...connectRefusals,

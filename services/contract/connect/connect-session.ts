@@ -19,7 +19,14 @@ const objectRename: VersionRename = {
   values: { connect_session: 'connect_token' },
 }
 
+/** Renames of a session's answer, in addition to the members that are sent. */
+export const sessionAnswerRenames: readonly VersionRename[] = [
+  objectRename,
+  { current: 'price_available', earlier: 'is_tariff_processed' },
+]
+
 const connectTokenShape = z.object({
+  id: idText('cot').describe('Same as connect_token.'),
   connect_token: idText('cot').describe('Gives full access to the session. Send the token to the browser only.'),
   session_id: idText('fps').describe('Id of the session in events and requests. This id is not a credential.'),
   object: z.literal('connect_session'),
@@ -31,6 +38,7 @@ const connectTokenShape = z.object({
   location_reference_id: orNull(z.string()),
   tariff_direction: z.enum(tariffDirections),
   tariff_type: z.enum(tariffTypes),
+  price_available: z.boolean().describe('True if the tariff has prices. A new session has no tariff.'),
   connect_url: orNull(z.string()),
   callback_url: z.string(),
   time_created: instantText,
@@ -91,6 +99,7 @@ const timesToWire = (view: SessionView) => ({
 export const connectTokenToWire = (
   view: SessionView & { readonly token: string },
 ): z.input<typeof connectTokenShape> => ({
+  id: view.token,
   connect_token: view.token,
   session_id: view.sessionId,
   object: 'connect_session',
@@ -98,6 +107,7 @@ export const connectTokenToWire = (
   ...sharedMembersToWire(view),
   tariff_direction: view.config.direction,
   tariff_type: view.config.type,
+  price_available: view.isPriced,
   connect_url: view.request.connectUrl,
   callback_url: view.request.callbackUrl,
   ...timesToWire(view),
@@ -122,6 +132,7 @@ const token = 'cot_0198c0ffee00112233445566778899aa'
 export const connectRefusals = ['customer_not_found', 'location_not_found', 'tariff_not_found'] as const
 
 const exampleAnswer = {
+  id: token,
   connect_token: token,
   session_id: 'fps_0198c0ffee00112233445566',
   object: 'connect_session',
@@ -133,6 +144,7 @@ const exampleAnswer = {
   location_reference_id: 'home-17',
   tariff_direction: 'IMPORT',
   tariff_type: 'COMMODITY',
+  price_available: false,
   connect_url: 'https://app.example.com/connect',
   callback_url: 'https://app.example.com/done',
   time_created: '2025-09-14T10:00:00Z',
@@ -144,7 +156,7 @@ export const connectTokenCreate = defineOperation({
   id: 'connect_token_create',
   summary: 'Create a Connect token',
   description:
-    'Creates a session in which a person connects a tariff to a location, page by page. Send the token to the browser. The token gives full access to the session for 24 hours, in the API version and mode of this request. After the session is complete, the token can only read the result, unless actions.edit_tariff is set. If a Connect page shows “Unknown route: tariffs_summary”, set route_options.summary_route to tariff_summary.',
+    'Creates a session in which a person connects a tariff to a location, page by page. Send the token to the browser. The token gives full access to the session for 24 hours, in the API version and mode of this request. Ten minutes after the session has saved a tariff, the token can only read the result, unless actions.edit_tariff is set. If a Connect page shows “Unknown route: tariffs_summary”, set route_options.summary_route to tariff_summary.',
   tag: connectTag,
   access: 'all',
   routes: {
@@ -157,7 +169,7 @@ export const connectTokenCreate = defineOperation({
   status: 200,
   idempotent: true,
   secretAnswer: true,
-  renames: { body: sessionRenames(), answer: [...sessionRenames(), objectRename] },
+  renames: { body: sessionRenames(), answer: [...sessionRenames(), ...sessionAnswerRenames] },
   refusals: ['field_required', ...connectRefusals],
   examples: {
     body: {
@@ -187,11 +199,7 @@ export const connectTokenRetrieve = defineOperation({
   answer: { name: 'ConnectSession', shape: connectSessionShape },
   status: 200,
   renames: {
-    answer: [
-      objectRename,
-      { current: 'price_available', earlier: 'is_tariff_processed' },
-      { earlier: 'complete_action', inRequest: true },
-    ],
+    answer: [...sessionAnswerRenames, { earlier: 'complete_action', inRequest: true }],
   },
   refusals: ['pending_connect', 'not_found'],
 })

@@ -160,10 +160,8 @@ const firstTransition = (
   tariffStatus: ConnectTariffStatus,
 ): Result<Transition> => {
   if (config.disconnect) return transition({ ...state, page: 'end', trail: [] }, 'disconnect')
-  if (!config.edit && tariffStatus === 'connected') {
-    const summaryState: ConnectState = { ...state, page: 'summary', trail: [], source: 'stored' }
-    return transition(summaryState, config.layout === 'current' ? 'complete' : null)
-  }
+  if (!config.edit && tariffStatus === 'connected')
+    return transition({ ...state, page: 'summary', trail: [], source: 'stored' })
   if (!config.edit && tariffStatus !== 'none')
     return transition({ ...state, page: tariffStatus === 'pending' ? 'pending' : 'failed', trail: [] })
   return transition({ ...state, page: state.isPlaced ? 'provider' : 'address', trail: [] })
@@ -187,9 +185,12 @@ const startSession = (
   if (state.page === 'login') return continueWithoutLogin(config, state)
   const isWaiting = state.page === 'pending' || state.page === 'failed'
   if (!isWaiting || tariffStatus === state.page) return transition(state)
-  if (tariffStatus === 'connected') return goToPage(config, { ...state, source: 'stored' }, state.page, 'summary')
+  const trailTo = (page: ConnectPageName) => state.trail.filter(passedPage => passedPage !== page)
+  // The delivery of a tariff completes its own session. Other sessions only show the tariff.
+  if (tariffStatus === 'connected')
+    return transition({ ...state, source: 'stored', page: 'summary', trail: trailTo('summary') })
   const page = tariffStatus !== 'none' ? tariffStatus : state.isPlaced ? 'provider' : 'address'
-  return transition({ ...state, page, trail: state.trail.filter(passedPage => passedPage !== page) })
+  return transition({ ...state, page, trail: trailTo(page) })
 }
 
 const submitPage = (
@@ -287,13 +288,19 @@ const applyAction = (
   }
 }
 
-/** Save the tariff of the summary. In the current API version the transition to the summary has already saved it. */
+/**
+ * Save the tariff of the summary. In the current API version the transition to the summary has already saved it. BACK
+ * returns from the end to the summary.
+ */
 const saveTariff = (config: ConnectConfig, state: ConnectState): Result<Transition> => {
   if (state.page === 'end') return transition(state, 'leave')
-  const endState: ConnectState = { ...state, page: 'end', trail: [] }
-  if (state.page === 'pending') return transition(endState)
+  if (state.page === 'pending') return transition({ ...state, page: 'end', trail: [] })
   if (state.page !== 'summary') return actionNotAvailable
-  return transition(endState, config.layout === 'current' || isExistingTariff(state) ? 'complete' : 'save')
+  const trail = pagesBefore(config, state, 'summary')
+  return transition(
+    { ...state, page: 'end', trail },
+    config.layout === 'current' || isExistingTariff(state) ? 'complete' : 'save',
+  )
 }
 
 /**

@@ -1,6 +1,7 @@
+import { minuteMs } from '../interval.ts'
 import { accepted, type Refused, type Result, refused } from '../refusal.ts'
 import { advance, type SessionInput, type Transition } from './advance.ts'
-import type { ConnectAction, ConnectPageName } from './page.ts'
+import type { ConnectAction } from './page.ts'
 import type { ConnectConfig, ConnectState } from './session.ts'
 
 /** Refusal of a change in a completed session. */
@@ -10,15 +11,35 @@ export const refusedComplete: Refused = refused(
 )
 
 /**
- * Check if the token of a completed session is read-only: always, unless the session was created with `edit_tariff`.
+ * Time in ms for which a session that has saved a tariff can still change it. Programs that post all pages in a fixed
+ * order post the name and the term in this time.
  */
-export const isReadOnly = ({
-  config,
-  completedAt,
-}: {
-  readonly config: ConnectConfig
-  readonly completedAt: number | null
-}): boolean => completedAt !== null && !(config.editsWhenComplete ?? config.edit)
+const correctionMs = 10 * minuteMs
+
+/**
+ * Check if the token of a session is read-only at `at` (ms). A session without a result is not. A session that was
+ * created with `edit_tariff` never is. A session that has saved a tariff becomes read-only 10 minutes after its
+ * completion, a session that has disconnected one at once.
+ * Source: docs/rules/connect.md #completed-sessions.
+ */
+export const isReadOnly = (
+  {
+    config,
+    completeAction,
+    completedAt,
+  }: {
+    readonly config: ConnectConfig
+    readonly completeAction: 'SAVE' | 'DISCONNECT' | null
+    readonly completedAt: number | null
+  },
+  at: number,
+): boolean => {
+  if (completedAt === null || (config.editsWhenComplete ?? config.edit)) return false
+  return completeAction !== 'SAVE' || at >= completedAt + correctionMs
+}
+
+/** Check if a session that is not complete waits for the tariff of a provider. The person has nothing left to do. */
+export const isWaitingForProvider = ({ page }: ConnectState): boolean => page === 'pending' || page === 'end'
 
 const capturedText = (state: ConnectState): string => JSON.stringify({ ...state, page: null, trail: [] })
 
@@ -29,37 +50,36 @@ const isRepeatedDisconnect = (action: ConnectAction, { page, source }: ConnectSt
 const keepPage = (state: ConnectState): Result<Transition> => accepted({ state, effect: null })
 const endVisit = (state: ConnectState): Result<Transition> => accepted({ state, effect: 'leave' })
 
-/**
- * Maximum delay in ms of the name and term pages after completion. Programs that post all pages in a fixed order post
- * them after the summary, which completes the session.
- */
-const lateSubmissionMs = 600_000
+/** Check if the page shows a result. The summary of the earlier API version is a page to save from. */
+const isResultPage = ({ layout }: ConnectConfig, { page }: ConnectState): boolean =>
+  page === 'end' || page === 'pending' || page === 'failed' || (page === 'summary' && layout === 'current')
 
-/** Check if the page was skipped in the fixed order and its program can still be posting pages. */
-const isLateSubmission = (page: ConnectPageName, { name, term }: ConnectState, elapsedMs: number): boolean =>
-  elapsedMs < lateSubmissionMs && ((page === 'name' && name === null) || (page === 'term' && term === null))
+/** Show the saved tariff, also if the person has begun an edit and not finished it. */
+const showResult = ({ layout }: ConnectConfig, state: ConnectState): Result<Transition> =>
+  keepPage(
+    layout === 'current'
+      ? { ...state, page: 'summary', trail: [], source: 'stored' }
+      : { ...state, page: 'end', trail: [] },
+  )
 
 /**
- * Apply an input to a completed session with a read-only token, `elapsedMs` after completion. The page does not change.
- * A repeated submit and the pages name and term are answered with the current page. Name and term are accepted once, in
- * the first ten minutes, if they were never sent. BACK, CLOSE and a repeated SAVE end the visit. A wrong tariff can
- * still be reported. All other inputs are refused with `action_invalid`.
+ * Apply an input to a session with a read-only token. No tariff changes. The start shows the saved tariff. A repeated
+ * submit and the pages name and term are answered with the current page. BACK, CLOSE and a repeated SAVE end the visit.
+ * A wrong tariff can still be reported. All other inputs are refused with `action_invalid`.
  * Source: docs/rules/connect.md #completed-sessions.
  */
 export const advanceCompleted = (
   config: ConnectConfig,
   state: ConnectState,
   input: SessionInput,
-  elapsedMs: number,
 ): Result<Transition> => {
   switch (input.kind) {
     case 'start':
-      return advance(config, state, input)
+      return isResultPage(config, state) ? advance(config, state, input) : showResult(config, state)
     case 'submit': {
       const { page } = input.submission
+      if (page === 'name' || page === 'term') return keepPage(state)
       const repeated = advance(config, state, input)
-      if (page === 'name' || page === 'term')
-        return isLateSubmission(page, state, elapsedMs) ? repeated : keepPage(state)
       return repeated.ok && capturedText(repeated.value.state) === capturedText(state)
         ? keepPage(state)
         : refusedComplete

@@ -21,7 +21,7 @@ export type ConnectConfig = {
   readonly disconnect: boolean
   readonly edit: boolean
   /**
-   * Allows the token to change the tariff after the session is complete. Absent in sessions of earlier versions, where
+   * Allows the token to change the tariff until the session expires. Absent in sessions of earlier versions, where
    * `edit` decides.
    */
   readonly editsWhenComplete?: boolean

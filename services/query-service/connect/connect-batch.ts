@@ -13,7 +13,7 @@ import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { type Change, change } from '../change.ts'
 import { type ConnectDependencies, connectTransaction, eventsOf } from './connect-dependencies.ts'
 import { makeSession } from './connect-tokens.ts'
-import { finishSession } from './finish-session.ts'
+import { finishSession, isSessionPriced } from './finish-session.ts'
 import { lacksState, stateMissing } from './geocode-address.ts'
 import { chosenProvider, initialState, locationOf } from './open-session.ts'
 import { saveTariff } from './save-tariff.ts'
@@ -106,9 +106,10 @@ const importTariffInto = async (
   const finished = await finishSession(transaction, saved.value)
   const session: StoredSession = { ...finished, state: { ...finished.state, page: 'end' } }
   await updateConnectSession(transaction, session)
+  const hasPrice = await isSessionPriced(dependencies, transaction, session, at)
   return accepted({
     ...transaction.effects,
-    value: connectTokenToWire({ ...session, token: created.value.token, isPriced: true }),
+    value: connectTokenToWire({ ...session, token: created.value.token, isPriced: hasPrice }),
     events: eventsOf(transaction),
   })
 }

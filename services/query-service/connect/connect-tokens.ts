@@ -7,6 +7,7 @@ import {
   connectTokenToWire,
   sessionToWire,
 } from '../../contract/connect/connect-session.ts'
+import { isWaitingForProvider } from '../../domain/connect/completed-session.ts'
 import { type ConnectConfig, newConnectState } from '../../domain/connect/session.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
@@ -25,9 +26,8 @@ import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { change, tenantOf } from '../change.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
-import { sessionIdsOf } from './finish-session.ts'
+import { isSessionPriced, sessionIdsOf } from './finish-session.ts'
 import { locationOf } from './open-session.ts'
-import { isPriced } from './summary.ts'
 
 /** Time in ms for which a token is valid. */
 const tokenLifetimeMs = 86_400_000
@@ -131,6 +131,7 @@ const notFinished = refused(
   'pending_connect',
   'The person has not finished this session yet. Send the request again later',
 )
+const notDelivered = refused('pending_connect', 'The provider has not delivered the tariff yet.')
 const noSession = refused('not_found', 'No Connect session has this token, or it has expired')
 
 /** Return a complete session. `token` is null if the caller named the session by its id. */
@@ -141,9 +142,8 @@ const showSession = async (
   { token, apiVersion, at }: { readonly token: string | null; readonly apiVersion: ApiVersion; readonly at: number },
 ) => {
   if (session === null || session.expiresAt <= at) return noSession
-  if (session.completedAt === null) return notFinished
-  const tariff = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
-  const hasPrice = await isPriced(dependencies, transaction, tariff, at)
+  if (session.completedAt === null) return isWaitingForProvider(session.state) ? notDelivered : notFinished
+  const hasPrice = await isSessionPriced(dependencies, transaction, session, at)
   return accepted(sessionToWire({ ...session, token, isPriced: hasPrice }, apiVersion))
 }
 

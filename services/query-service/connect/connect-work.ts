@@ -26,7 +26,8 @@ import { writeEffects } from './change-session.ts'
 import { type ConnectDependencies, type ConnectTransaction, connectTransaction } from './connect-dependencies.ts'
 import { fetchPlan, type PlanFetchResult } from './fetch-plan.ts'
 import { announceIfPriced, finishSession } from './finish-session.ts'
-import { readUsablePlan, recordFetchFailure, saveFetchedTariff } from './save-fetched-tariff.ts'
+import type { PutTariffResult } from './put-tariff.ts'
+import { readUsablePlan, recordFetchFailure, saveFetchedTariff, withFetchedTariff } from './save-fetched-tariff.ts'
 
 /** Pause between two runs. */
 const restMs = 20_000
@@ -58,12 +59,11 @@ const changeAsSystem = async (
 const finishPendingSession = async (
   transaction: ConnectTransaction,
   { sessionId }: TariffCredentials,
-  tariffId: string,
+  delivered: PutTariffResult,
 ): Promise<void> => {
   const session = await retrieveConnectSession(transaction, sessionId, { forUpdate: true })
   if (session === null || session.completedAt !== null) return
-  const saved = { ...session, tariffId, savedPrint: null, replaced: [] }
-  await updateConnectSession(transaction, await finishSession(transaction, saved))
+  await updateConnectSession(transaction, await finishSession(transaction, withFetchedTariff(session, delivered)))
 }
 
 const saveFetched = async (
@@ -77,7 +77,7 @@ const saveFetched = async (
   const saved = usablePlan?.ok === true ? await saveFetchedTariff(transaction, credentials, usablePlan.value) : null
   if (saved?.ok !== true) return recordFetchFailure(transaction, credentials)
   if (saved.value !== null && credentials.fetchedAt === null)
-    await finishPendingSession(transaction, credentials, saved.value.id)
+    await finishPendingSession(transaction, credentials, saved.value)
 }
 
 /** Fetch one tariff from its provider and save the result. */

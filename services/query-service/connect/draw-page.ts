@@ -274,8 +274,8 @@ const endData = ({ config, request }: StoredSession, token: string): Data => {
 /** Actions that change a tariff. A read-only session does not offer them. */
 const changingActions: readonly ConnectAction[] = ['EDIT', 'DISCONNECT', 'SAVE']
 
-const shownActions = (page: ConnectPageName, session: StoredSession): readonly ConnectAction[] => {
-  const isTokenReadOnly = isReadOnly(session)
+const shownActions = (page: ConnectPageName, session: StoredSession, at: number): readonly ConnectAction[] => {
+  const isTokenReadOnly = isReadOnly(session, at)
   const isShown = (action: ConnectAction): boolean =>
     action === 'WRONG_TARIFF_REPORT'
       ? !session.state.isReported
@@ -308,7 +308,7 @@ export const drawPage = async (context: PageContext, isEnding: boolean): Promise
   const header = 'provider' in data || page === 'address' || page === 'end' ? {} : headerOf(state.provider)
   return createPage(session, token, {
     route: routeOf(page, { apiVersion: config.layout, summaryName: config.summaryName, isFixed }),
-    actions: [...shownActions(page, session)],
+    actions: [...shownActions(page, session, context.at)],
     data: { ...header, ...data },
   })
 }

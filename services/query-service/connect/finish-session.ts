@@ -3,6 +3,7 @@ import { secretHashes } from '../../platform/ids/new-id.ts'
 import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
 import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
 import { retrieveTariff } from '../../platform/postgres/pricing/tariffs.ts'
+import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { ConnectDependencies, ConnectTransaction } from './connect-dependencies.ts'
 import { currentTariff, locationOf } from './open-session.ts'
 import { isPriced } from './summary.ts'
@@ -12,6 +13,17 @@ export const sessionIdsOf = (
   { secret }: Pick<ConnectDependencies, 'secret'>,
   token: string,
 ): readonly [string, ...string[]] => secretHashes(secret, token)
+
+/** Check if the tariff of a session has prices at `at` (ms). */
+export const isSessionPriced = async (
+  dependencies: ConnectDependencies,
+  transaction: TenantTransaction,
+  { tariffId }: Pick<StoredSession, 'tariffId'>,
+  at: number,
+): Promise<boolean> => {
+  const tariff = tariffId === null ? null : await retrieveTariff(transaction, tariffId)
+  return isPriced(dependencies, transaction, tariff, at)
+}
 
 /**
  * Create the `connect_session.complete` event of a session that has saved a tariff, once, if the tariff has a price.

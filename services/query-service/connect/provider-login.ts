@@ -21,8 +21,9 @@ import { changeSession, type FoundSession } from './change-session.ts'
 import type { ConnectDependencies, ConnectTransaction } from './connect-dependencies.ts'
 import { fetchPlan, type PlanFetchResult } from './fetch-plan.ts'
 import { type ProviderLoginContext, providerAndAccount, providerPage, redirectPage } from './provider-page.ts'
-import { readUsablePlan, saveFetchedTariff } from './save-fetched-tariff.ts'
+import { readUsablePlan, saveFetchedTariff, withFetchedTariff } from './save-fetched-tariff.ts'
 import { saveOwner } from './save-owner.ts'
+import { takeBackSaved } from './save-tariff.ts'
 import { applyTransition, type SessionStep } from './take-step.ts'
 
 const providerRoutes: readonly string[] = [
@@ -75,7 +76,7 @@ type Work = (transaction: ConnectTransaction, session: StoredSession) => Promise
 /** Change a session during a login. Refuses a session that was completed in another way during the login. */
 const changeOpenSession = ({ dependencies, found }: ProviderLoginContext, work: Work): Promise<Result<SessionStep>> =>
   changeSession(dependencies, found, async (transaction, session) =>
-    isReadOnly(session) ? refusedComplete : work(transaction, session),
+    isReadOnly(session, found.at) ? refusedComplete : work(transaction, session),
   )
 
 const unchanged = (session: StoredSession): Result<SessionStep> => accepted({ session, isEnding: false })
@@ -223,10 +224,10 @@ const savePlan = (
       await removeCredentials(transaction, id)
       return endLogin(transaction, session, 'skipped')
     }
+    const takenBack = await takeBackSaved(transaction, session)
+    if (!takenBack.ok) return takenBack
     const saved = await saveFetchedTariff(transaction, credentials, usable.value)
-    if (!saved.ok) return saved
-    const savedSession = { ...session, tariffId: saved.value?.id ?? null, savedPrint: null, replaced: [] }
-    return endLogin(transaction, savedSession, 'connected')
+    return saved.ok ? endLogin(transaction, withFetchedTariff(session, saved.value), 'connected') : saved
   })
 
 /** Delete credentials that the provider rejected. The person retries, or enters the tariff manually. */

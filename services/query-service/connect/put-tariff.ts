@@ -79,7 +79,7 @@ const endReplacedTariffs = async (
 }
 
 /** Saved tariff, and the tariffs that it has replaced. */
-type PutTariffResult = { readonly tariff: StoredTariff; readonly replaced: readonly ReplacedTariff[] }
+export type PutTariffResult = { readonly tariff: StoredTariff; readonly replaced: readonly ReplacedTariff[] }
 
 /**
  * Save a tariff for a location. Existing tariffs of the kind end at the start of the new tariff. Without a start the

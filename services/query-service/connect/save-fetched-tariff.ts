@@ -8,6 +8,7 @@ import { hasTimedOut, providerTimeoutMs } from '../../domain/tariff/pending-tari
 import type { TariffTerms } from '../../domain/tariff/tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
 import {
   putCredentials,
   removeCredentials,
@@ -15,11 +16,10 @@ import {
   setTariffStatus,
   type TariffCredentials,
 } from '../../platform/postgres/connect/tariff-credentials.ts'
-import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
 import { retrieveTariff, updateTariff } from '../../platform/postgres/pricing/tariffs.ts'
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import type { ConnectTransaction } from './connect-dependencies.ts'
-import { addLocationUpdate, putTariff } from './put-tariff.ts'
+import { addLocationUpdate, type PutTariffResult, putTariff } from './put-tariff.ts'
 
 /** Validate a fetched tariff as POST /tariffs does, in steps. */
 const planTerms = (
@@ -43,7 +43,7 @@ const updateFromPlan = async (
   transaction: ConnectTransaction,
   credentials: TariffCredentials,
   { plan, terms }: { readonly plan: TariffPlan; readonly terms: TariffTerms },
-): Promise<Result<StoredTariff | null>> => {
+): Promise<Result<PutTariffResult | null>> => {
   const { at, effects } = transaction
   const before = credentials.tariffId === null ? null : await retrieveTariff(transaction, credentials.tariffId)
   const displayName = plan.displayName ?? before?.displayName ?? null
@@ -52,46 +52,53 @@ const updateFromPlan = async (
     const isUnchanged = before.displayName === displayName && before.contractEnd === plan.contractEnd
     if (isUnchanged) {
       if (before.status === 'ERROR') await addLocationUpdate(transaction, before.locationId)
-      return accepted(before)
+      return accepted({ tariff: before, replaced: [] })
     }
     const updated = await updateTariff(transaction, before.id, { displayName, contractEnd: plan.contractEnd }, at)
     if (!updated.ok) return updated
     effects.recostRequests.push(updated.value.recostRequest)
     await addLocationUpdate(transaction, before.locationId)
-    return accepted(updated.value.tariff)
+    return accepted({ tariff: updated.value.tariff, replaced: [] })
   }
   const location = await retrieveLocation(transaction, credentials.locationId ?? '')
   if (location === null) return accepted(null)
   const { providerId } = credentials
   const desiredTariff = { ...terms, connectionType: 'DIRECT', libraryTariffId: null, providerId, displayName } as const
   const created = await putTariff(transaction, location, desiredTariff)
-  if (!created.ok) return created
-  await addLocationUpdate(transaction, location.id)
-  return accepted(created.value.tariff)
+  if (created.ok) await addLocationUpdate(transaction, location.id)
+  return created
 }
 
 /**
  * Save a tariff that a provider has delivered, and fetch it again after a day. Delete the credentials if the location
- * is deleted.
+ * is deleted. Returns the tariff and the tariffs that it has replaced; null without a location.
  */
 export const saveFetchedTariff = async (
   transaction: ConnectTransaction,
   credentials: TariffCredentials,
   usablePlan: { readonly plan: TariffPlan; readonly terms: TariffTerms },
-): Promise<Result<StoredTariff | null>> => {
+): Promise<Result<PutTariffResult | null>> => {
   const { at } = transaction
   const saved = await updateFromPlan(transaction, credentials, usablePlan)
   if (!saved.ok) return saved
-  const tariff = saved.value
-  if (tariff === null) {
+  if (saved.value === null) {
     await removeCredentials(transaction, credentials.id)
     return saved
   }
+  const { tariff } = saved.value
   const success = { failingSince: null, failureReportedAt: null, fetchedAt: at, dueAt: at + dayMs }
   await putCredentials(transaction, { ...credentials, ...success, tariffId: tariff.id })
   await removeOlderCredentials(transaction, { ...credentials, locationId: tariff.locationId })
   return saved
 }
+
+/** Return a session with the tariff that its provider has delivered, as the tariff that the session has saved. */
+export const withFetchedTariff = (session: StoredSession, saved: PutTariffResult | null): StoredSession => ({
+  ...session,
+  tariffId: saved?.tariff.id ?? null,
+  savedPrint: saved === null ? null : 'fetched',
+  replaced: saved?.replaced ?? [],
+})
 
 /**
  * Return the next attempt after a failure: after half of the failing time, 1 minute to 1 hour; after 48 h once a day.

@@ -80,6 +80,15 @@ const updateSavedTariff = async (
   return accepted(null)
 }
 
+/** Take back the tariff that a session has saved itself. Without such a tariff nothing changes. */
+export const takeBackSaved = async (
+  transaction: ConnectTransaction,
+  { tariffId, savedPrint, replaced }: Pick<StoredSession, 'tariffId' | 'savedPrint' | 'replaced'>,
+): Promise<Result<null>> => {
+  const saved = tariffId === null || savedPrint === null ? null : await retrieveTariff(transaction, tariffId)
+  return saved === null ? accepted(null) : takeBackTariff(transaction, saved, replaced)
+}
+
 /**
  * Save the tariff of a session, with its customer and location. Saving the same tariff again changes nothing. Another
  * tariff in the same session replaces the first one: the first tariff is voided, and the tariffs that it had ended
@@ -104,10 +113,8 @@ export const saveTariff = async (
     const kept = await saveStandingCharge(transaction, session, previous)
     return kept.ok ? accepted(ownedSession) : kept
   }
-  if (previous !== null && session.savedPrint !== null) {
-    const takenBack = await takeBackTariff(transaction, previous, session.replaced)
-    if (!takenBack.ok) return takenBack
-  }
+  const takenBack = await takeBackSaved(transaction, session)
+  if (!takenBack.ok) return takenBack
   const placed = await putTariff(transaction, location, desiredTariff.value)
   if (!placed.ok) return placed
   const { tariff, replaced } = placed.value

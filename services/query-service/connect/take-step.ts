@@ -10,7 +10,7 @@ import type { StoredLocation } from '../../platform/postgres/registry/location-r
 import { capturePage, postedDataOf } from './capture-page.ts'
 import type { ConnectTransaction } from './connect-dependencies.ts'
 import { finishSession } from './finish-session.ts'
-import { connectTariffStatusOf, initialState, locationOf } from './open-session.ts'
+import { connectTariffStatusOf, currentTariff, initialState, locationOf } from './open-session.ts'
 import { disconnectTariff, saveTariff } from './save-tariff.ts'
 
 /** Session after a step. `isEnding`: the visit ends with this step. */
@@ -49,6 +49,18 @@ const readInput = async (
   return submission.ok ? accepted({ kind: 'submit', submission: submission.value }) : submission
 }
 
+/** Report the tariff that the summary shows: the saved tariff, or the tariff that the location had before. */
+const reportOf = async (transaction: ConnectTransaction, session: StoredSession) => {
+  const location = await locationOf(transaction, session)
+  const shown = location === null ? null : await currentTariff(transaction, location.id, session.config, transaction.at)
+  return {
+    sessionId: session.id,
+    locationId: location?.id ?? null,
+    tariffId: session.tariffId ?? shown?.id ?? null,
+    providerName: session.state.provider?.displayName ?? null,
+  }
+}
+
 /** Apply a transition to a session and perform its effect. */
 export const applyTransition = async (
   transaction: ConnectTransaction,
@@ -72,9 +84,7 @@ export const applyTransition = async (
       return stepTo({ ...disconnected.value, completeAction: 'DISCONNECT', completedAt })
     }
     case 'report': {
-      const { id: sessionId, locationId, tariffId } = session
-      const report = { sessionId, locationId, tariffId, providerName: state.provider?.displayName ?? null }
-      await reportTariff(transaction, report, at)
+      await reportTariff(transaction, await reportOf(transaction, session), at)
       return stepTo(session)
     }
     default:
@@ -113,10 +123,8 @@ export const takeStep = async (
   const location = await locationOf(transaction, openSession)
   const input = await readInput(transaction, openSession, location, call)
   if (!input.ok) return input
-  const { config, state, completedAt } = openSession
-  const transition = isReadOnly(openSession)
-    ? advanceCompleted(config, state, input.value, at - (completedAt ?? at))
-    : advance(config, state, input.value)
+  const { config, state } = openSession
+  const transition = (isReadOnly(openSession, at) ? advanceCompleted : advance)(config, state, input.value)
   if (!transition.ok) return transition
   if (input.value.kind === 'action' && input.value.action === 'DISMISS_DIRECT')
     await removeUnfetched(transaction, openSession.id)

@@ -24,7 +24,10 @@ describe('a provider that does not answer', () => {
       data: { connection_type: 'DIRECT', provider: { display_name: 'Direct Energy' } },
     })
     expect((await locationOf(call))['tariff_status']).toMatchObject({ commodity_import: 'PENDING' })
-    expect((await retrieve(call, 'current', token)).body['code']).toBe('pending_connect')
+    expect((await retrieve(call, 'current', token)).body).toMatchObject({
+      code: 'pending_connect',
+      message: 'The provider has not delivered the tariff yet.',
+    })
     provider().reply = { status: 200, body: providerPlan(0.2455) }
     service().clock.at += hourMs
     await service().turn()

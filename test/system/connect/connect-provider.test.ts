@@ -48,6 +48,16 @@ describe('the login at a provider', () => {
         { connection_type: 'DIRECT', is_linked: true, display_name: 'Direct Green', provider_id: directId },
       ])
       expect(await completed(call)).toHaveLength(1)
+      // The tariff that the session captures next replaces the delivered one.
+      const [delivered] = await tariffsOf(call)
+      await flow.act('EDIT')
+      await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
+      await flow.submit('tariff_structure_select', { options: ['FIXED'] })
+      await flow.submit('rate_fixed_capture', { cost: 0.2 })
+      if (apiVersion === 'earlier') await flow.act('SAVE')
+      expect(await tariffsOf(call)).toMatchObject([
+        { display_name: 'Corner Shop', contract_start_date: delivered?.['contract_start_date'] },
+      ])
     },
   )
 

@@ -2,6 +2,7 @@ import sql, { raw } from 'sql-template-tag'
 import { describe, expect, it } from 'vitest'
 import {
   apiVersions,
+  bandsOf,
   completed,
   connectFixture,
   goToRate,
@@ -87,9 +88,10 @@ describe.each(apiVersions)('the id of a session, in the %s API version', apiVers
 describe.each(apiVersions)('a token after its session is complete, in the %s API version', apiVersion => {
   const { end, fixedSummary } = routesOf(apiVersion)
 
-  it('can read, but not change', async () => {
+  it('can read, but not change, after ten minutes', async () => {
     const { call, flow } = await saveFixed(apiVersion, 0.3)
     const before = [await tariffsOf(call), await locationOf(call)]
+    service().clock.at += 600_000
     const shown = await flow.submit('session_start')
     expect(shown.route).toBe(apiVersion === 'current' ? fixedSummary : end)
     for (const action of ['EDIT', 'DISCONNECT', 'ADDRESS_CHANGE', 'PROVIDER_MISSING', 'TARIFF_MISSING', 'RECONNECT']) {
@@ -106,7 +108,6 @@ describe.each(apiVersions)('a token after its session is complete, in the %s API
     ] as const) {
       expect([route, (await flow.submit(route, data)).code]).toEqual([route, 'action_invalid'])
     }
-    service().clock.at += 600_000
     await flow.submit('tariff_name_capture', { tariff: { name: 'Mine' } })
     await flow.submit('contract_term_capture', {
       contract_start_date: null,
@@ -118,6 +119,30 @@ describe.each(apiVersions)('a token after its session is complete, in the %s API
     expect((await flow.act('SAVE')).route).toBe(end)
     expect([await tariffsOf(call), await locationOf(call)]).toEqual(before)
     expect(await completed(call)).toHaveLength(1)
+  })
+
+  it('can replace the tariff that the session has saved for ten minutes, with EDIT or BACK', async () => {
+    const { call, flow } = await saveFixed(apiVersion, 0.3)
+    const [first] = await tariffsOf(call)
+    service().clock.at += 599_000
+    expect((await flow.act('EDIT')).route).toBe('provider_select')
+    await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
+    await flow.submit('tariff_structure_select', { options: ['FIXED'] })
+    await flow.submit('rate_fixed_capture', { cost: 0.2 })
+    if (apiVersion === 'earlier') await flow.act('SAVE')
+    const replaced = await tariffsOf(call)
+    expect(replaced).toMatchObject([
+      { display_name: 'Corner Shop', contract_start_date: first?.['contract_start_date'] },
+    ])
+    expect(replaced[0]?.['id']).not.toBe(first?.['id'])
+    if (apiVersion === 'earlier') expect((await flow.act('BACK')).route).toBe(fixedSummary)
+    expect((await flow.act('BACK')).route).toBe('rate_fixed_capture')
+    await flow.submit('rate_fixed_capture', { cost: 0.1 })
+    if (apiVersion === 'earlier') await flow.act('SAVE')
+    expect(bandsOf((await tariffsOf(call))[0])).toMatchObject([{ rate: [{ fixed: 0.1 }] }])
+    expect(await completed(call)).toHaveLength(1)
+    service().clock.at += 1_000
+    expect((await flow.act('EDIT')).code).toBe('action_invalid')
   })
 
   it('answers a repeated submit with the page that followed it', async () => {

@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag'
 import { describe, expect, it } from 'vitest'
+import { listTariffReports } from '../../../services/platform/postgres/connect/connect-sessions.ts'
 import {
   apiVersions,
   bandsOf,
@@ -22,20 +23,36 @@ const dayOf = (at: number): string => `${new Date(at).toISOString().slice(0, 10)
 describe.each(apiVersions)('a location that has a tariff, in the %s API version', apiVersion => {
   const { fixedSummary, end } = routesOf(apiVersion)
 
-  it('starts at its summary; EDIT leads to the providers until the session is complete', async () => {
+  it('starts at its summary, keeps its buttons at any time, and is complete after another tariff is saved', async () => {
     const { call } = await saveFixed(apiVersion, 0.3)
-    const flow = await openSession(call, apiVersion, { location_id: (await locationOf(call))['id'] })
+    const { id } = await locationOf(call)
+    const [before] = await tariffsOf(call)
+    const flow = await openSession(call, apiVersion, { location_id: id })
     const shown = await flow.submit('session_start')
     expect(shown).toMatchObject({ route: fixedSummary, data: { provider: { display_name: 'Ecotricity' } } })
-    if (apiVersion === 'earlier') {
-      expect((await flow.act('EDIT', shown.route)).route).toBe('provider_select')
-      expect((await flow.act('BACK')).route).toBe(shown.route)
-      expect((await flow.act('SAVE')).route).toBe(end)
-    } else expect(await flow.act('EDIT', shown.route)).toMatchObject({ code: 'action_invalid' })
+    expect(shown.actions).toEqual(
+      apiVersion === 'current'
+        ? ['WRONG_TARIFF_REPORT', 'EDIT', 'DISCONNECT', 'CLOSE', 'BACK']
+        : ['SAVE', 'EDIT', 'DISCONNECT'],
+    )
     expect(await retrieve(call, apiVersion, flow.token)).toMatchObject({
-      status: 200,
-      body: { location_id: (await locationOf(call))['id'] },
+      status: 422,
+      body: { code: 'pending_connect' },
     })
+    expect(await completed(call)).toHaveLength(1)
+    await flow.act('WRONG_TARIFF_REPORT', shown.route)
+    const reports = await listTariffReports(service().database.operator, 1_000)
+    expect(reports.filter(one => one.tariffId === before?.['id'])).toMatchObject([{ locationId: id }])
+    service().clock.at += 3_600_000
+    expect((await flow.act('EDIT', shown.route)).route).toBe('provider_select')
+    expect((await flow.act('BACK')).route).toBe(shown.route)
+    await flow.act('EDIT', shown.route)
+    await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
+    await flow.submit('tariff_structure_select', { options: ['FIXED'] })
+    await flow.submit('rate_fixed_capture', { cost: 0.2 })
+    if (apiVersion === 'earlier') expect((await flow.act('SAVE')).route).toBe(end)
+    expect(await retrieve(call, apiVersion, flow.token)).toMatchObject({ status: 200, body: { location_id: id } })
+    expect(await completed(call)).toHaveLength(2)
   })
 
   it('is found by its reference, with its customer, after a session was abandoned', async () => {

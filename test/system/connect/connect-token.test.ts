@@ -112,6 +112,8 @@ describe('a token', () => {
         object: 'connect_token',
         direction: 'EXPORT',
         type: 'COMMODITY',
+        id: body['connect_token'],
+        is_tariff_processed: false,
         expires_in: 86_400,
         live_mode: false,
       })
@@ -250,7 +252,10 @@ describe('a token', () => {
 
   it('is reported after it is finished, to its own account only', async () => {
     const { token, call } = await begin('current')
-    expect(await retrieve(call, 'current', token)).toMatchObject({ status: 422, body: { code: 'pending_connect' } })
+    expect(await retrieve(call, 'current', token)).toMatchObject({
+      status: 422,
+      body: { code: 'pending_connect', message: expect.stringContaining('The person has not finished') },
+    })
     expect((await retrieve(call, 'current', `cot_${'0'.repeat(32)}`)).status).toBe(404)
     const { call: otherAccount } = await connectAccount(service(), 'current')
     expect((await retrieve(otherAccount, 'current', token)).status).toBe(404)

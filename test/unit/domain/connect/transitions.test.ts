@@ -60,7 +60,7 @@ const all: Partial<ConnectConfig> = { capturesAdvanced: true, capturesName: true
 /** The transitions of the reference, in its order; effects are those of the current API version. */
 const rows: readonly Row[] = [
   ['start: disconnect_tariff', { disconnect: true }, placed, begin('connected'), 'end', 'disconnect'],
-  ['start: a connected location', {}, placed, begin('connected'), 'summary', 'complete'],
+  ['start: a connected location', {}, placed, begin('connected'), 'summary'],
   ['start: one whose tariff is on its way', {}, placed, begin('pending'), 'pending'],
   ['start: one whose tariff has failed', {}, placed, begin('failed'), 'failed'],
   ['start: edit_tariff at a connected location', { edit: true }, placed, begin('connected'), 'provider'],
@@ -75,14 +75,7 @@ const rows: readonly Row[] = [
     begin('none'),
     'structure',
   ],
-  [
-    'start: pending has become connected',
-    {},
-    { ...chosen, page: 'pending' },
-    begin('connected'),
-    'summary',
-    'complete',
-  ],
+  ['start: pending has become connected', {}, { ...chosen, page: 'pending' }, begin('connected'), 'summary'],
   ['start: pending has failed', {}, { ...chosen, page: 'pending' }, begin('failed'), 'failed'],
   ['address', {}, { page: 'address' }, submit(address), 'provider'],
   ['ADDRESS_CHANGE', {}, { ...placed, page: 'provider' }, press('ADDRESS_CHANGE'), 'address'],
