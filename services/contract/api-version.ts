@@ -29,6 +29,12 @@ export const readApiVersionHeader = (header: string | undefined): Result<ApiVers
   )
 }
 
+/** Return the API version of an answer before routing: the version of the header, or the current version. */
+export const apiVersionOfHeader = (header: string | undefined): ApiVersion => {
+  const read = readApiVersionHeader(header)
+  return read.ok ? (read.value ?? 'current') : 'current'
+}
+
 /**
  * Choose the API version of a request. The header decides. Without a header, the path decides if only one version has
  * the path. Otherwise the default of the account applies. `availableVersions` are the versions that have the path, at

@@ -46,6 +46,12 @@ const noteBody = (bodyBytes: BodyBytes, { socket, headers }: IncomingMessage): v
   if (length > maxParsedBytes) bodyBytes.set(socket, length - maxParsedBytes)
 }
 
+/** Bytes of the current read of a socket, while the parser gets them in several parts. */
+const currentReads = new WeakMap<Socket, Buffer>()
+
+/** Return the bytes of the current read of a socket. Undefined if the parser got them at once. */
+export const currentReadOf = (socket: Socket): Buffer | undefined => currentReads.get(socket)
+
 /**
  * Pass few bytes at once to the parser, so that reading can stop between them.
  * One read of the socket brings up to 64 KiB.
@@ -53,7 +59,7 @@ const noteBody = (bodyBytes: BodyBytes, { socket, headers }: IncomingMessage): v
 const parseInParts = (bodyBytes: BodyBytes, socket: Socket): void => {
   const parsers = socket.listeners('data')
   socket.removeAllListeners('data')
-  socket.on('data', (bytes: Buffer) => {
+  const parseRead = (bytes: Buffer): void => {
     for (let from = 0; from < bytes.length; ) {
       // The connection is closed for answers.
       if (!socket.writable) return
@@ -68,6 +74,12 @@ const parseInParts = (bodyBytes: BodyBytes, socket: Socket): void => {
       from = to
       for (const parse of parsers) parse.call(socket, part)
     }
+  }
+  socket.on('data', (bytes: Buffer) => {
+    const hasLongHead = bytes.length > maxParsedBytes && (bodyBytes.get(socket) ?? 0) === 0
+    if (hasLongHead) currentReads.set(socket, bytes)
+    parseRead(bytes)
+    if (hasLongHead) currentReads.delete(socket)
   })
 }
 

@@ -3,11 +3,11 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
-import { apiVersionDates } from '../../contract/api-version.ts'
+import { type ApiVersion, apiVersionDates, apiVersionOfHeader } from '../../contract/api-version.ts'
 import { errorObject, statusOf } from '../../contract/error.ts'
 import { type Refusal, refused } from '../../domain/refusal.ts'
 import type { Ports } from './binding.ts'
-import { orderedServer } from './in-order.ts'
+import { currentReadOf, orderedServer } from './in-order.ts'
 import { areChunksTooSmall } from './request-body.ts'
 
 /** Limits of the server. They apply before the request reaches the application. */
@@ -58,26 +58,37 @@ const refusalOf = (code: string | undefined): Refusal => {
   return refused('header_invalid', 'Send a request that follows HTTP/1.1').refusal
 }
 
+const apiVersionOf = ({ headers }: IncomingMessage): ApiVersion =>
+  apiVersionOfHeader(headers['api-version']?.toString())
+
+/** Find the API version in the bytes of a request that cannot be parsed. */
+const apiVersionOfBytes = (bytes: Buffer | undefined): ApiVersion => {
+  const head = bytes?.subarray(0, maxScannedBytes).toString('latin1') ?? ''
+  return apiVersionOfHeader(/^api-version:([^\r\n]{0,40})/im.exec(head)?.[1])
+}
+
+const maxScannedBytes = 65_536
+
 /** Create the error object of an invalid request, with the headers of all answers. */
-const unreadableAnswer = (refusal: Refusal, dependencies: ListenerDependencies) => {
+const unreadableAnswer = (refusal: Refusal, apiVersion: ApiVersion, dependencies: ListenerDependencies) => {
   const requestId = dependencies.newRequestId()
   const body = JSON.stringify(
-    errorObject(refusal, { context: 'api.request_read', requestId, at: dependencies.now(), apiVersion: 'current' }),
+    errorObject(refusal, { context: 'api.request_read', requestId, at: dependencies.now(), apiVersion }),
   )
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': String(Buffer.byteLength(body)),
     'X-Request-Id': requestId,
-    'Api-Version': apiVersionDates.current,
+    'Api-Version': apiVersionDates[apiVersion],
     'X-Content-Type-Options': 'nosniff',
     Connection: 'close',
   }
-  return { status: statusOf(refusal.code, 'current'), headers, body }
+  return { status: statusOf(refusal.code, apiVersion), headers, body }
 }
 
 /** Answer bytes that are not a valid request with an error object, if the socket is still writable. */
 const answerParseError = (
-  error: Error & { readonly code?: string },
+  error: Error & { readonly code?: string; readonly rawPacket?: Buffer },
   socket: Socket,
   dependencies: ListenerDependencies,
 ): void => {
@@ -85,7 +96,11 @@ const answerParseError = (
     socket.destroy()
     return
   }
-  const { status, headers, body } = unreadableAnswer(refusalOf(error.code), dependencies)
+  const { status, headers, body } = unreadableAnswer(
+    refusalOf(error.code),
+    apiVersionOfBytes(currentReadOf(socket) ?? error.rawPacket),
+    dependencies,
+  )
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'))
 }
@@ -162,14 +177,22 @@ const limitChunks = (incoming: IncomingMessage): void => {
  */
 const requestListener = (
   app: Hono,
-  errorHandler: (error: unknown) => Response,
+  logError: (error: unknown) => void,
   dependencies: ListenerDependencies,
 ): RequestListener => {
+  let readApiVersion: ApiVersion = 'current'
+  // The adapter creates the request in the turn of the call. It calls this function if the request is invalid.
+  const errorHandler = (error: unknown): Response => {
+    logError(error)
+    const { status, headers, body } = unreadableAnswer(refusalOf(undefined), readApiVersion, dependencies)
+    return new Response(body, { status, headers })
+  }
   const listenUnknownLength = getRequestListener(app.fetch, { errorHandler })
   const listenKnownLength = getRequestListener(app.fetch, { errorHandler, autoCleanupIncoming: false })
   return (incoming, outgoing) => {
+    readApiVersion = apiVersionOf(incoming)
     if (countHosts(incoming) > 1) {
-      const { status, headers, body } = unreadableAnswer(duplicateHost, dependencies)
+      const { status, headers, body } = unreadableAnswer(duplicateHost, readApiVersion, dependencies)
       outgoing.writeHead(status, headers).end(body)
       return
     }
@@ -212,7 +235,7 @@ const refuseLongTargets =
     outgoing.once('finish', () => {
       if (!incoming.complete) linger(incoming)
     })
-    const { status, headers, body } = unreadableAnswer(targetTooLong, dependencies)
+    const { status, headers, body } = unreadableAnswer(targetTooLong, apiVersionOf(incoming), dependencies)
     outgoing.writeHead(status, headers).end(body)
   }
 
@@ -287,13 +310,7 @@ export const listen = async (
   { host, port }: { readonly host: string; readonly port: number },
   dependencies: ListenerDependencies,
 ): Promise<Listener> => {
-  const logError = logUnreadable(dependencies)
-  const errorHandler = (error: unknown): Response => {
-    logError(error)
-    const { status, headers, body } = unreadableAnswer(refusalOf(undefined), dependencies)
-    return new Response(body, { status, headers })
-  }
-  const answerRequest = refuseLongTargets(requestListener(app, errorHandler, dependencies), dependencies)
+  const answerRequest = refuseLongTargets(requestListener(app, logUnreadable(dependencies), dependencies), dependencies)
   const server = orderedServer(serverLimits, opened => keepSendingConnections(opened, answerRequest))
   // Ignore an unknown Expect header. Node's own answer to it has no error object.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))

@@ -1,4 +1,4 @@
-import type { ApiVersion } from '../../contract/api-version.ts'
+import { type ApiVersion, apiVersionOfHeader } from '../../contract/api-version.ts'
 import type { Operation } from '../../contract/operation.ts'
 import type { Ports } from './binding.ts'
 
@@ -26,7 +26,7 @@ export const createTrace = (request: Request, ports: Ports): Trace => {
   return {
     requestId: safeRequestId.test(given) ? given : ports.newRequestId(),
     at: ports.now(),
-    apiVersion: 'current',
+    apiVersion: apiVersionOfHeader(request.headers.get('api-version') ?? undefined),
     operation: null,
     liveMode: undefined,
     context: 'api.path_find',
