@@ -18,7 +18,7 @@ const earlyAnswers: readonly (readonly [
 ])[] = [
   ['validation', 'bytes that are not HTTP after the header', 'GET / HTTP/1.1', 'Bad header\u0001\r\n'],
   ['validation', 'two Host headers', 'GET /things/a HTTP/1.1', 'Host: b\r\n'],
-  ['validation', 'a Host that is no host', 'GET /things/a HTTP/1.1', undefined],
+  ['validation', 'a Host that is no host', 'GET /things/a HTTP/1.1', ''],
   ['validation', 'an unknown transfer coding', 'POST /things HTTP/1.1', 'Transfer-Encoding: odd\r\n'],
   ['validation', 'a body that is not JSON', 'POST /things HTTP/1.1', authorized, jsonBody('{')],
   ['validation', 'an unknown parameter', 'POST /things?odd=1 HTTP/1.1', authorized, jsonBody('{"name":"a"}')],
