@@ -17,8 +17,12 @@ export type EventRelayOptions = {
 const pageSize = 500
 const restMs = 100
 
-const publishEvent = async ({ log, codec }: EventRelayOptions, event: EventEnvelope): Promise<void> => {
-  await log.append(eventTopic, eventPartition(event, log.partitions(eventTopic)), eventMessage(codec, event))
+const publishEvent = async (
+  { log, codec }: EventRelayOptions,
+  event: EventEnvelope,
+  outboxId: number,
+): Promise<void> => {
+  await log.append(eventTopic, eventPartition(event, log.partitions(eventTopic)), eventMessage(codec, event, outboxId))
 }
 
 type PublishResult = { readonly ids: readonly number[]; readonly failure: unknown }
@@ -34,7 +38,7 @@ const publishInOrder = async (
   const ids: number[] = []
   for (const { id, payload } of messages) {
     try {
-      await publishEvent(options, eventOfPayload(payload))
+      await publishEvent(options, eventOfPayload(payload), id)
     } catch (failure) {
       return { ids, failure }
     }

@@ -3,6 +3,7 @@ import { matchesAnyFilter } from '../domain/event-types.ts'
 import { tenantKey } from '../domain/tenant.ts'
 import { isFailure } from '../platform/failure.ts'
 import type { Codec } from '../platform/log/avro/codec.ts'
+import { outboxIdOf } from '../platform/log/event-message.ts'
 import { groupCommit } from '../platform/log/group-commit.ts'
 import { type Assignment, eventTopic, type Log, type StoredMessage } from '../platform/log/log.ts'
 import type { EventEnvelope } from '../platform/log/messages.ts'
@@ -31,21 +32,28 @@ const group = 'webhook-worker'
 const readLimits = { maxMessages: 500, maxBytes: 1_048_576 }
 const maxBackoffMs = 5_000
 
-/** An endpoint also receives events that are this much older than it: the clocks of the processes can differ. */
+/** An event of a partition; `outboxId`: its number in the outbox, null in messages without it. */
+export type NumberedEvent = EventEnvelope & { readonly outboxId: number | null }
+
+/** Clocks of processes can differ by this much: an endpoint also receives older events, if they have no number. */
 const clockDifferenceMs = 5_000
+
+/** The numbers decide, because a clock can change between the creation of the endpoint and the event. */
+const isAfterCreation = ({ outboxId, timeCreated }: NumberedEvent, endpoint: EndpointSubscription): boolean =>
+  outboxId === null ? timeCreated + clockDifferenceMs >= endpoint.createdAt : outboxId > endpoint.outboxId
 
 /**
  * Return the deliveries of events, in the order of the events. An event has one delivery for each endpoint of its
  * account and mode that accepts its type and existed before the event.
  */
 export const deliveriesOf = (
-  events: readonly EventEnvelope[],
+  events: readonly NumberedEvent[],
   subscriptions: readonly EndpointSubscription[],
 ): readonly DeliveryDraft[] => {
   const byTenant = Map.groupBy(subscriptions, tenantKey)
   return events.flatMap(event =>
     (byTenant.get(tenantKey(event)) ?? [])
-      .filter(one => matchesAnyFilter(one.eventTypes, event.type) && event.timeCreated + clockDifferenceMs >= one.since)
+      .filter(one => matchesAnyFilter(one.eventTypes, event.type) && isAfterCreation(event, one))
       .map(({ accountId, liveMode, endpointId }) => ({
         accountId,
         liveMode,
@@ -59,7 +67,7 @@ export const deliveriesOf = (
 
 /** Write the deliveries of several partitions together, in two statements. */
 const deliveryWriter = ({ database, at, onQueued }: FanOutOptions) =>
-  groupCommit<readonly EventEnvelope[], null>(async batches => {
+  groupCommit<readonly NumberedEvent[], null>(async batches => {
     const events = batches.flat()
     const tenants = new Map(
       events.map(({ accountId, liveMode }) => [tenantKey({ accountId, liveMode }), { accountId, liveMode }]),
@@ -75,11 +83,11 @@ const deliveryWriter = ({ database, at, onQueued }: FanOutOptions) =>
  */
 const decode = async (
   { codec, logger }: FanOutOptions,
-  { value, offset }: StoredMessage,
+  { value, headers, offset }: StoredMessage,
   { partition }: Assignment,
-): Promise<readonly EventEnvelope[]> => {
+): Promise<readonly NumberedEvent[]> => {
   try {
-    return [await codec.decodeEvent(value)]
+    return [{ ...(await codec.decodeEvent(value)), outboxId: outboxIdOf(headers) }]
   } catch (error) {
     if (isFailure(error) && error.retriable) throw error
     logger.error({ err: error, partition, offset }, 'Event cannot be decoded, skipped')

@@ -1,5 +1,5 @@
 import type { Codec } from './avro/codec.ts'
-import type { Message } from './log.ts'
+import type { Headers, Message } from './log.ts'
 import type { EventEnvelope } from './messages.ts'
 import { partitionOf } from './partition.ts'
 
@@ -10,12 +10,23 @@ export const eventKey = ({
   eventId,
 }: Pick<EventEnvelope, 'accountId' | 'objectId' | 'eventId'>): string => `${accountId}:${objectId ?? eventId}`
 
-/** Create the message of an event. The value is Avro with the schema's number; there are no headers. */
-export const eventMessage = (codec: Pick<Codec, 'encodeEvent'>, event: EventEnvelope): Message => ({
+const outboxIdHeader = 'outbox-id'
+
+/**
+ * Create the message of an event. The value is Avro with the schema's number. A header has the number of the event in
+ * the outbox: its place among all events.
+ */
+export const eventMessage = (codec: Pick<Codec, 'encodeEvent'>, event: EventEnvelope, outboxId: number): Message => ({
   key: eventKey(event),
   value: codec.encodeEvent(event),
-  headers: {},
+  headers: { [outboxIdHeader]: String(outboxId) },
 })
+
+/** Read the number of an event in the outbox; null in messages without it. */
+export const outboxIdOf = (headers: Headers): number | null => {
+  const text = headers[outboxIdHeader]
+  return text === undefined ? null : Number(text)
+}
 
 /** Return the partition of an event. */
 export const eventPartition = (event: EventEnvelope, partitions: number): number =>

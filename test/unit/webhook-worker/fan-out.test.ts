@@ -48,7 +48,7 @@ it('an event waits for an unavailable registry, and an unreadable event does not
   const drafts = [1, 2].map(place => ({ type: 'customer.create', objectId: `cus_${place}`, data: { place } }))
   const events = await withTenant(database, tenant, transaction => writeEvents(transaction, drafts, at))
   const [first, second] = events.map(({ id, type, objectId }) =>
-    eventMessage(codec, { ...tenant, eventId: id, type, objectId, timeCreated: at, data: '{}' }),
+    eventMessage(codec, { ...tenant, eventId: id, type, objectId, timeCreated: at, data: '{}' }, 2 ** 40),
   )
   if (first === undefined || second === undefined) throw new Error('two events were written')
   for (const message of [first, { key: 'garbage', value: Buffer.from('not an event'), headers: {} }, second]) {

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { matchesAnyFilter } from '../../../services/domain/event-types.ts'
-import type { EventEnvelope } from '../../../services/platform/log/messages.ts'
 import type { EndpointSubscription } from '../../../services/platform/postgres/webhooks/webhook-queue.ts'
-import { deliveriesOf } from '../../../services/webhook-worker/fan-out.ts'
+import { deliveriesOf, type NumberedEvent } from '../../../services/webhook-worker/fan-out.ts'
 import { openSubscribers } from '../../../services/webhook-worker/subscribers.ts'
 
 describe('the fan-out', () => {
@@ -15,13 +14,15 @@ describe('the fan-out', () => {
     objectId: fc.constant(null),
     timeCreated: fc.integer({ min: 0, max: 20_000 }),
     data: fc.constant('{}'),
+    outboxId: fc.option(fc.integer({ min: 1, max: 10 })),
   })
   const subscription = fc.record({
     accountId: fc.constantFrom('acc_1', 'acc_2'),
     liveMode: fc.boolean(),
     endpointId: fc.string(),
     eventTypes: fc.array(fc.constantFrom('*', 'customer.*', 'device.delete'), { minLength: 1 }),
-    since: fc.integer({ min: 0, max: 20_000 }),
+    outboxId: fc.integer({ min: 0, max: 10 }),
+    createdAt: fc.integer({ min: 0, max: 20_000 }),
   })
 
   it('creates one delivery per event and matching endpoint that existed before, in order', () => {
@@ -29,12 +30,11 @@ describe('the fan-out', () => {
       fc.property(
         fc.array(event),
         fc.array(subscription),
-        (events: readonly EventEnvelope[], subscriptions: readonly EndpointSubscription[]) => {
-          const pendingDeliveries = events.flatMap(({ accountId, liveMode, type, timeCreated, eventId }) =>
+        (events: readonly NumberedEvent[], subscriptions: readonly EndpointSubscription[]) => {
+          const pendingDeliveries = events.flatMap(({ accountId, liveMode, type, timeCreated, eventId, outboxId }) =>
             subscriptions
-              .filter(
-                one => one.accountId === accountId && one.liveMode === liveMode && one.since <= timeCreated + 5_000,
-              )
+              .filter(one => one.accountId === accountId && one.liveMode === liveMode)
+              .filter(one => (outboxId === null ? one.createdAt <= timeCreated + 5_000 : one.outboxId < outboxId))
               .filter(one => matchesAnyFilter(one.eventTypes, type))
               .map(({ endpointId }) => [eventId, endpointId]),
           )

@@ -7,11 +7,12 @@ import type { Tenant } from '../transaction.ts'
 
 type Operator = Query
 
-/** Endpoint that takes events, and the time of its creation (ms). */
+/** Endpoint that takes events. Events with a higher number in the outbox than `outboxId` came after its creation. */
 export type EndpointSubscription = Tenant & {
   readonly endpointId: string
   readonly eventTypes: readonly string[]
-  readonly since: number
+  readonly outboxId: number
+  readonly createdAt: number
 }
 
 /** Read the endpoints of some tenants that are neither deleted nor disabled. */
@@ -21,7 +22,7 @@ export const readSubscriptions = (
 ): Promise<readonly EndpointSubscription[]> =>
   readRows(operator)(sql`
     select e.account_id as "accountId", e.live_mode as "liveMode", e.id as "endpointId", e.event_types as "eventTypes",
-      e.time_created as since
+      e.outbox_id as "outboxId", e.time_created as "createdAt"
     from unnest(${tenants.map(({ accountId }) => accountId)}::text[],
       ${tenants.map(({ liveMode }) => liveMode)}::boolean[]) as t(account_id, live_mode)
     join webhook_endpoints e on e.account_id = t.account_id and e.live_mode = t.live_mode

@@ -36,7 +36,7 @@ it('an event passes outbox and log unchanged, with all digits of its data', asyn
       const payload = `{${members.map(([name, value]) => `"${name}" : ${JSON.stringify(value)}`).join(', ')}, "data" : ${one.data}}`
       const read = eventOfPayload(payload)
       expect(read).toEqual({ ...one, data: one.data.trim() })
-      expect(await codec.decodeEvent(eventMessage(codec, read).value)).toEqual(read)
+      expect(await codec.decodeEvent(eventMessage(codec, read, 7).value)).toEqual(read)
     }),
   )
   expect(() => eventOfPayload('{"id" : "evt_1"}')).toThrow(SyntaxError)
