@@ -4,7 +4,7 @@ import { loadSecrets } from './platform/access/secrets.ts'
 import type { ClickHouse } from './platform/clickhouse/clickhouse.ts'
 import { fairReads } from './platform/clickhouse/fair-reads.ts'
 import { applySchemas, schemaFiles } from './platform/clickhouse/schemas.ts'
-import { currentInstant } from './platform/clock.ts'
+import { currentInstant, followClock } from './platform/clock.ts'
 import { withTimeout } from './platform/concurrency/timeout.ts'
 import { type Config, type Role, roles } from './platform/config/config.ts'
 import { embeddedStores } from './platform/config/distributed-settings.ts'
@@ -18,7 +18,7 @@ import { lockFolder } from './platform/log/lmdb/folder-lock.ts'
 import { type Log, recordTopic, type TopicSettings } from './platform/log/log.ts'
 import { refuseMovedFolder } from './platform/moved-folder.ts'
 import { confirmSecret } from './platform/postgres/connect/secret-fingerprints.ts'
-import { type Database, openDatabase } from './platform/postgres/database.ts'
+import { type Database, openDatabase, readDatabaseClock } from './platform/postgres/database.ts'
 import { startEmbeddedServer } from './platform/postgres/embedded/embedded-server.ts'
 import { migrate } from './platform/postgres/migrate.ts'
 import { listAccounts } from './platform/postgres/registry/accounts.ts'
@@ -208,6 +208,7 @@ export const openStores = async (
   await Promise.race([launched, postgres])
   const opened = [openLog(config, stack, report), openClickHouse(config, stack, report, chosenRoles), postgres] as const
   const [log, clickHouse, database] = await waitForAll(opened)
+  stack.use(await followClock(() => readDatabaseClock(database.operator)))
   await confirmSecret(database, 'secret', { ...loaded, secret: loaded.value.secret, at: currentInstant() })
   const address = config.schemaRegistry
   const codec = await openCodec(address === null ? localSchemaIds() : confluentSchemaIds({ address, fetch }))

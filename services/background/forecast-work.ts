@@ -103,7 +103,7 @@ const updateForecasts = async (options: ForecastWorkOptions, due: DueForecast): 
   const forecasts: ForecastInterval[] = []
   for (const gap of gaps.slice(0, maxGapsPerTurn)) forecasts.push(...(await forecastGap(options, due, gap)))
   const run = { due, forecasts, firstGap: gaps[0]?.start ?? due.from, next }
-  const change = await withOperator(options.database, transaction => storeForecasts(transaction, run, options.at()))
+  const change = await withOperator(options.database, transaction => storeForecasts(transaction, run))
   if (change === null) return
   await options.announcePrices(change)
   options.logger.info(

@@ -83,9 +83,7 @@ const storePrices = async (
   prices: readonly FeedPrice[],
   fetchRun: FetchRun,
 ): Promise<void> => {
-  const put = await withOperator(options.database, transaction =>
-    putMarketPrices(transaction, source.id, prices, options.at()),
-  )
+  const put = await withOperator(options.database, transaction => putMarketPrices(transaction, source.id, prices))
   if (!put.ok) return
   const { stored, replaced, unchanged, fanOut } = put.value
   fetchRun.stored += stored

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import type { Sql } from 'sql-template-tag'
+import sql, { type Sql } from 'sql-template-tag'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { isFailure } from '../failure.ts'
 import { columnTypes } from './column.ts'
@@ -58,6 +58,10 @@ export const hasRow = (query: Query) => async (statement: Sql) => (await query(s
 
 /** Return a counter of the rows that a statement returns or changes. */
 export const countRows = (query: Query) => async (statement: Sql) => (await query(statement)).rowCount
+
+/** Read the clock of the database, in ms. All processes follow it. */
+export const readDatabaseClock = async (query: Query): Promise<number> =>
+  (await readInserted(query)<{ at: number }>(sql`select extract(epoch from clock_timestamp())::float8 * 1000 as at`)).at
 
 type ConnectionPool = {
   readonly query: Query

@@ -5,8 +5,8 @@ import { hasRow, type Query } from './database.ts'
 export type Lease = { readonly name: string; readonly holder: string; readonly epoch: number }
 
 /**
- * Take a lease or extend it for `durationMs`, by the clock of the database. Null if another process has it. An
- * extension keeps the epoch. Taking an expired lease raises the epoch, which identifies late writes of the earlier
+ * Take a lease or extend it for `durationMs`, by the clock of the database. Null if another process has it. A lease with
+ * more than twice the time left is free too: the clock of the database went back. An extension keeps the epoch. Taking an expired lease raises the epoch, which identifies late writes of the earlier
  * holder.
  */
 export const takeLease = async (
@@ -16,13 +16,14 @@ export const takeLease = async (
   durationMs: number,
 ): Promise<Lease | null> => {
   const until = sql`clock_timestamp() + ${durationMs} * interval '1 millisecond'`
+  const tooLate = sql`clock_timestamp() + ${2 * durationMs} * interval '1 millisecond'`
   const { rows } = await operator<{ epoch: number }>(sql`
     insert into leases as lease (name, holder, epoch, expires_at) values (${name}, ${holder}, 1, ${until})
     on conflict (name) do update set
       holder = excluded.holder, expires_at = excluded.expires_at,
       epoch = lease.epoch + case when lease.holder = excluded.holder and lease.expires_at > clock_timestamp() then 0
         else 1 end
-      where lease.holder = excluded.holder or lease.expires_at <= clock_timestamp()
+      where lease.holder = excluded.holder or lease.expires_at <= clock_timestamp() or lease.expires_at > ${tooLate}
     returning epoch`)
   return rows[0] === undefined ? null : { name, holder, epoch: rows[0].epoch }
 }

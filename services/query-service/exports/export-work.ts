@@ -162,7 +162,7 @@ const runExport = async (
   const file: ExportClaim = { id: claimed.id, claim: claimed.claim, format: input.format }
   const guard = guardClaim(dependencies, claimed, file)
   const signal = AbortSignal.any([stopping, guard.signal])
-  const finish = (end: Parameters<typeof finishExport>[2]) => finishExport(operator, claimed, end)
+  const finish = (end: Parameters<typeof finishExport>[2]) => finishExport(operator, claimed, end, dependencies.at())
   let isLost = false
   try {
     if (claimed.attempts > maxAttempts) {

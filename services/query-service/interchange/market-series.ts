@@ -52,7 +52,7 @@ export const saveMarketSeries = async (
     importer: null,
   }
   const market = isOwn ? current : await createMarket(transaction, draft, at)
-  const stored = await putMarketPrices(transaction, market.id, prices, at)
+  const stored = await putMarketPrices(transaction, market.id, prices)
   if (!stored.ok) return stored
   if (isOwn) return accepted({ recostRequest: null, changedPrices: stored.value.fanOut })
   const overrides = { ...location.overrides, [member]: market.id }

@@ -67,7 +67,7 @@ const changeMarket = async <T>(
 const putPricesBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(marketPricePut, request =>
     changeMarket(dependencies, marketPricePut, request, async transaction => {
-      const putResult = await putMarketPrices(transaction, request.id, request.body, request.at)
+      const putResult = await putMarketPrices(transaction, request.id, request.body)
       if (!putResult.ok) return putResult
       const { stored, replaced, unchanged, fanOut } = putResult.value
       return accepted({ value: { stored, replaced, unchanged }, events: [], changedPrices: fanOut })

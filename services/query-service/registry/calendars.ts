@@ -125,7 +125,7 @@ const recostLocations = async (
     at,
     eventOf: location => locationEvent('location.update', location, at),
   })
-  if (cursor !== null) await writeCalendarFanOut(transaction, { ...changed, cursor }, at)
+  if (cursor !== null) await writeCalendarFanOut(transaction, { ...changed, cursor })
   return messages
 }
 

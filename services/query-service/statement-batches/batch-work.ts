@@ -35,9 +35,13 @@ const claimLost = (): Failure =>
   new Failure('claim_lost', 'Another process has the page, or the batch was stopped.', { retriable: true })
 
 /** Store the result of a page, unless the claim was lost. */
-const storeResult = async ({ database }: BatchDependencies, page: ClaimedPage, result: PageResult): Promise<void> => {
+const storeResult = async (
+  { database, at }: BatchDependencies,
+  page: ClaimedPage,
+  result: PageResult,
+): Promise<void> => {
   await withOperator(database, async ({ query }) => {
-    if (!(await finishPage(query, page, result))) throw claimLost()
+    if (!(await finishPage(query, page, result, at()))) throw claimLost()
   }).catch(error => {
     if (!isFailure(error) || error.code !== 'claim_lost') throw error
   })

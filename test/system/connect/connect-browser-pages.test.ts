@@ -207,7 +207,7 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
           const price = Math.round(120 + 80 * Math.sin((index % 24) / 3.8)) * 1_000_000 * (index % 24 === 4 ? -0.3 : 1)
           return { start: from + index * hourMs, end: from + (index + 1) * hourMs, value: BigInt(Math.round(price)) }
         })
-        await putMarketPrices(transaction, id, prices, clock.at)
+        await putMarketPrices(transaction, id, prices)
       }
     })
   }

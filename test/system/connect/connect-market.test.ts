@@ -23,7 +23,7 @@ const importPrices = async (area: string): Promise<string> => {
       const start = from + hour * hourMs
       return { start, end: start + hourMs, value: BigInt(100_000_000 + (hour % 24) * 1_000_000) }
     })
-    const put = await putMarketPrices(transaction, id, prices, clock.at)
+    const put = await putMarketPrices(transaction, id, prices)
     if (!put.ok) throw new Error(put.refusal.message)
     return id
   })

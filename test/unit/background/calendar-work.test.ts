@@ -53,7 +53,7 @@ it('prices all locations of a changed calendar again, page by page, each once', 
       },
     )
     expect(cursor).toBe(ids[1])
-    await writeCalendarFanOut(tx, { ...changed, revision: 1, cursor: cursor ?? '' }, at)
+    await writeCalendarFanOut(tx, { ...changed, revision: 1, cursor: cursor ?? '' })
   })
   const pages: boolean[] = []
   do pages.push(await fanOutCalendarPage(database, at, 2))

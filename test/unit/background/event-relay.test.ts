@@ -151,7 +151,7 @@ describe('the event relay', () => {
         true,
         ${runToEnd(termsToText(tieredSchedule(0n)))}, now() from unnest(${ids}::text[]) as l(id)`)
     await withOperator(database, keeper =>
-      putMarketPrices(keeper, source, [{ start: at, end: at + 3_600_000, value: 5n }], at),
+      putMarketPrices(keeper, source, [{ start: at, end: at + 3_600_000, value: 5n }]),
     )
     const lease = (await takeLease(database.operator, 'order-relay', 'this', 60_000)) ?? expect.fail('no lease')
     published = 0

@@ -41,7 +41,7 @@ const hours = (from: number, to: number): PriceInterval[] =>
     value: priceOf(from + i),
   }))
 const put = (sourceId: string, prices: readonly PriceInterval[]) =>
-  withOperator(database, keeper => putMarketPrices(keeper, sourceId, prices, start))
+  withOperator(database, keeper => putMarketPrices(keeper, sourceId, prices))
 
 type Row = { readonly hour: number; readonly value: string; readonly confidence: string }
 
@@ -141,7 +141,7 @@ describe('forecasts', () => {
     if (due === null) throw new Error('nothing is due')
     await put(source, hours(200, 224))
     const run = { due, forecasts: [], firstGap: start + 200 * hour, next: null }
-    expect(await withOperator(database, transaction => storeForecasts(transaction, run, start))).toBeNull()
+    expect(await withOperator(database, transaction => storeForecasts(transaction, run))).toBeNull()
     expect(await nextDueForecast(operator, '')).toMatchObject({ sourceId: source, from: start })
     await workAll()
     expect(hoursOf(await forecastsOf(source))).toEqual(range(224, 344))

@@ -40,7 +40,7 @@ export const newSource = (): Promise<string> =>
 
 export const putPrice = (sourceId: string, from: number, value: bigint) =>
   withOperator(database, keeper =>
-    putMarketPrices(keeper, sourceId, [{ start: at + from * hourMs, end: at + (from + 1) * hourMs, value }], at),
+    putMarketPrices(keeper, sourceId, [{ start: at + from * hourMs, end: at + (from + 1) * hourMs, value }]),
   )
 
 let seeded = 0

@@ -113,7 +113,7 @@ describe('a change of market prices', () => {
   it('of a shared source cannot be written or read by an account', async () => {
     const source = await newSource()
     const forged = withTenant(database, tenants[0].live, ({ query }) =>
-      writePriceFanOut(query, { sourceId: source, revision: 9, from: at, to: at + hourMs }, at),
+      writePriceFanOut(query, { sourceId: source, revision: 9, from: at, to: at + hourMs }),
     )
     await expect(forged).rejects.toMatchObject({ code: 'postgres_refused' })
     const seen = withTenant(database, tenants[0].live, ({ query }) => query(sql`select * from price_fan_outs`))
@@ -124,7 +124,7 @@ describe('a change of market prices', () => {
     const source = await newSource()
     await seed(tenants[0].live, source, 1)
     const undone = withOperator(database, async keeper => {
-      await putMarketPrices(keeper, source, [{ start: at, end: at + hourMs, value: 5n }], at)
+      await putMarketPrices(keeper, source, [{ start: at, end: at + hourMs, value: 5n }])
       throw new Error('undo')
     })
     await expect(undone).rejects.toThrow('undo')

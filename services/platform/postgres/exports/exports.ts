@@ -56,7 +56,7 @@ export const createExport = async (
     return refused('too_many_exports', 'The files of the exports have 20 GiB. Delete an export that you have read')
   const row = await readInserted(query)<ExportRow>(sql`
     insert into exports (account_id, live_mode, id, request, actor, status, due_at, time_created)
-    values (${accountId}, ${liveMode}, ${draft.id}, ${draft.request}, ${draft.actor}, 'PENDING', ${toTimestamp(at)},
+    values (${accountId}, ${liveMode}, ${draft.id}, ${draft.request}, ${draft.actor}, 'PENDING', clock_timestamp(),
       ${toTimestamp(at)})
     returning ${columns}`)
   return { ok: true, value: fromRow(row) }
@@ -141,16 +141,17 @@ export const releaseExport = async (
     where ${isClaimed(claimed)}`)
 }
 
-/** Store the end of a claimed export. Returns false if the claim was lost or the export deleted. */
+/** Store the end of a claimed export at `at` (ms). Returns false if the claim was lost or the export deleted. */
 export const finishExport = async (
   operator: Query,
   claimed: ClaimedExport,
   end: { readonly manifest: string; readonly bytes: number } | { readonly refusal: Refusal },
+  at: number,
 ): Promise<boolean> => {
   const isDone = 'manifest' in end
   return (
     (await countRows(operator)(sql`
-      update exports set status = ${isDone ? 'DONE' : 'FAILED'}, finished_at = clock_timestamp(),
+      update exports set status = ${isDone ? 'DONE' : 'FAILED'}, finished_at = ${toTimestamp(at)},
         manifest = ${isDone ? end.manifest : null}, bytes = ${isDone ? end.bytes : 0},
         refusal = ${isDone ? null : JSON.stringify(end.refusal)}
       where ${isClaimed(claimed)}`)) > 0

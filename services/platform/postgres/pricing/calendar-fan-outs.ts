@@ -3,7 +3,6 @@ import type { CalendarChange } from '../../../domain/calendar/calendar.ts'
 import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
 import type { OpenInterval } from '../../../domain/tariff/tariff-change.ts'
 import { instantsOfDays } from '../../time-zone.ts'
-import { toTimestamp } from '../column.ts'
 import { type Query, readFirst, readRows } from '../database.ts'
 import { type EventDraft, writeEvents } from '../events/events.ts'
 import { newRecostRequest, type OutboxMessage, writeRecostRequests } from '../events/outbox.ts'
@@ -104,12 +103,11 @@ const priceUpdates = async (
 export const writeCalendarFanOut = async (
   { accountId, liveMode, query }: TenantTransaction,
   { calendarId, revision, names, startDay, endDay, cursor }: CalendarFanOut,
-  at: number,
 ): Promise<void> => {
   await query(sql`
     insert into calendar_fan_outs (account_id, live_mode, calendar_id, revision, names, start_day, end_day, cursor, turn_at)
     values (${accountId}, ${liveMode}, ${calendarId}, ${revision}, ${names}, ${startDay}, ${endDay}, ${cursor},
-      ${toTimestamp(at)})`)
+      clock_timestamp())`)
 }
 
 /** Lock the change that has waited longest; null if none is left. */

@@ -137,7 +137,6 @@ const truncateForecasts = async (query: Query, { sourceId, from }: DueForecast):
 export const storeForecasts = async (
   { query }: OperatorTransaction,
   run: ForecastRun,
-  at: number,
 ): Promise<PriceChangeInterval | null> => {
   const { due, forecasts, firstGap, next } = run
   const { sourceId } = due
@@ -155,7 +154,7 @@ export const storeForecasts = async (
     await query(sql`delete from market_prices where ${replacedBy(run)}`)
     await insertForecasts(query, sourceId, forecasts)
   }
-  if (change !== null) await writePriceFanOut(query, change, at, false)
+  if (change !== null) await writePriceFanOut(query, change, false)
   await query(sql`
     update market_sources set price_revision = ${change?.revision ?? due.revision},
       forecast_from = ${next === null ? null : toTimestamp(next)}

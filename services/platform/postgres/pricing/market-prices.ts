@@ -36,7 +36,6 @@ export const putMarketPrices = async (
   writer: MarketWriter,
   sourceId: string,
   prices: readonly PriceInterval[],
-  at: number,
 ): Promise<Result<PriceChange>> => {
   const { query } = writer
   const { rows } = await query<StoredMarket>(sql`
@@ -57,7 +56,7 @@ export const putMarketPrices = async (
       forecast_from = least(forecast_from, ${toTimestamp(changed.from)})
     where id = ${sourceId}`)
   const fanOut = { sourceId, revision, ...changed }
-  await writePriceFanOut(query, fanOut, at)
+  await writePriceFanOut(query, fanOut)
   return accepted({ market: { ...market, priceRevision: revision }, stored, replaced, unchanged, fanOut })
 }
 

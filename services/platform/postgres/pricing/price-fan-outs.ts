@@ -28,13 +28,12 @@ export type PriceFanOut = PriceChangeInterval & {
 export const writePriceFanOut = async (
   query: Query,
   change: PriceChangeInterval,
-  at: number,
   sendsEvents = true,
 ): Promise<void> => {
   await query(sql`
     insert into price_fan_outs (source_id, revision, from_time, to_time, turn_at, tells)
     values (${change.sourceId}, ${change.revision}, ${toTimestamp(change.from)}, ${toTimestamp(change.to)},
-      ${toTimestamp(at)}, ${sendsEvents})`)
+      clock_timestamp(), ${sendsEvents})`)
 }
 
 /**

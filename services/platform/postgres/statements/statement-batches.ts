@@ -120,11 +120,11 @@ export const createBatch = async (
     insert into statement_batches (account_id, live_mode, id, request, finalises, allows_gaps, actor, status, total,
       served_at, time_created, finished_at)
     values (${accountId}, ${liveMode}, ${id}, ${request}, ${finalises}, ${allowsGaps}, ${actor},
-      ${isEmpty ? 'DONE' : 'RUNNING'}, ${locationIds.length}, ${now}, ${now}, ${isEmpty ? now : null})
+      ${isEmpty ? 'DONE' : 'RUNNING'}, ${locationIds.length}, clock_timestamp(), ${now}, ${isEmpty ? now : null})
     returning ${columns}`)
   await query(sql`
     insert into statement_batch_pages (account_id, live_mode, batch_id, first_index, location_ids, due_at)
-    select ${accountId}, ${liveMode}::boolean, ${id}, min(n) - 1, array_agg(location_id order by n), ${now}::timestamptz
+    select ${accountId}, ${liveMode}::boolean, ${id}, min(n) - 1, array_agg(location_id order by n), clock_timestamp()
     from unnest(${locationIds}::text[]) with ordinality as location (location_id, n)
     group by (n - 1) / ${batchPageSize}::int`)
   return { ok: true, value: batch as StoredBatch }
@@ -264,7 +264,7 @@ export type PageResult = {
 }
 
 /**
- * Store the result of a page, and the other locations as a new page; the last page ends the batch. Call in a
+ * Store the result of a page at `at` (ms), and the other locations as a new page; the last page ends the batch. Call in a
  * transaction. Returns false, and the transaction must be undone, if the claim has expired and another process has the
  * page, or if the batch was stopped.
  */
@@ -272,6 +272,7 @@ export const finishPage = async (
   operator: Query,
   page: ClaimedPage,
   { processed, done, failures, answers, deviceIds, attempts, pauseMs }: PageResult,
+  at: number,
 ): Promise<boolean> => {
   const { batchId, firstIndex, locationIds, claim } = page
   const owned = ownedBy(page)
@@ -279,11 +280,11 @@ export const finishPage = async (
   const counted = await countRows(operator)(sql`
     update statement_batches set done = done + ${done}, failed = failed + ${failures.length},
       status = case when done + failed + ${processed} = total then 'DONE' else status end,
-      finished_at = case when done + failed + ${processed} = total then clock_timestamp() end
+      finished_at = case when done + failed + ${processed} = total then ${toTimestamp(at)}::timestamptz end
     where ${owned} and id = ${batchId} and finished_at is null`)
   if (counted === 0) return false
   const stored = await countRows(operator)(sql`
-    update statement_batch_pages set finished_at = clock_timestamp(), claim = null,
+    update statement_batch_pages set finished_at = ${toTimestamp(at)}, claim = null,
       location_ids = ${locationIds.slice(0, processed)}, failures = ${JSON.stringify(failures)}, answers = ${answers},
       device_ids = ${deviceIds}
     where ${owned} and batch_id = ${batchId} and first_index = ${firstIndex} and claim = ${claim}

@@ -241,6 +241,19 @@ describe('a lease', () => {
   })
 })
 
+describe('a lease after the clock of the database went back', () => {
+  it('moves on, because no holder can have so much time left', async () => {
+    const first = await takeLease(operator, 'clock', 'a', 10_000)
+    const setExpiry = (seconds: number) =>
+      operator(sql`
+        update leases set expires_at = clock_timestamp() + ${seconds} * interval '1 second' where name = 'clock'`)
+    await setExpiry(15)
+    expect(await takeLease(operator, 'clock', 'b', 10_000)).toBeNull()
+    await setExpiry(3_600)
+    expect(await takeLease(operator, 'clock', 'b', 10_000)).toMatchObject({ epoch: (first?.epoch ?? 0) + 1 })
+  })
+})
+
 describe('the generation of a topic', () => {
   it('rises once if several processes raise it', async () => {
     expect(await readTopicGeneration(operator, recordTopic)).toBeNull()

@@ -61,7 +61,7 @@ it('prices a location from all its sources, also if one changes while another is
     const { source, location } = makeFixture(transaction)
     const [bought, sold] = [await source(), await source()]
     for (const id of [bought, sold])
-      acceptedValue(await putMarketPrices(transaction, id, [{ start: at, end: at + hourMs, value: 7n }], at))
+      acceptedValue(await putMarketPrices(transaction, id, [{ start: at, end: at + hourMs, value: 7n }]))
     return { bought, sold, buyer: await location(bought, null), both: await location(bought, sold) }
   })
   const interruption = { nth: 0, what: async (): Promise<void> => undefined }
@@ -72,9 +72,7 @@ it('prices a location from all its sources, also if one changes while another is
   // Statements: the location, then the prices of the missing source. During the second one, the cached source changes.
   interruption.nth = 2
   interruption.what = async () => {
-    await inLive(transaction =>
-      putMarketPrices(transaction, made.bought, [{ start: at, end: at + hourMs, value: 9n }], at),
-    )
+    await inLive(transaction => putMarketPrices(transaction, made.bought, [{ start: at, end: at + hourMs, value: 9n }]))
     cache.invalidateSource(made.bought, 2)
   }
   const gathered = await gather(made.both)

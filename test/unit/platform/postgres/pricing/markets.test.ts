@@ -51,7 +51,7 @@ describe('market prices', () => {
       end: at + (index + 1) * 60_000,
       value: BigInt(index - 7) * 999_999_999_999n,
     }))
-    await change(tx => putMarketPrices(tx, id, minutes, at))
+    await change(tx => putMarketPrices(tx, id, minutes))
     const day = { from: at, to: at + minutes.length * 60_000 }
     expect((await inLive(tx => readMarketPrices(tx, id, day)))?.blocks).toHaveLength(3)
     expect(await pricesOf(tx => readMarketPrices(tx, id, day))).toEqual(minutes)
@@ -66,7 +66,7 @@ describe('market prices', () => {
   it('replace overlapping prices, count once each, and have a fan-out over the changed interval', async () => {
     const { id } = await inLive(tx => createMarket(tx, draft, at))
     const put = async (prices: readonly PriceInterval[]) =>
-      acceptedValue(await change(tx => putMarketPrices(tx, id, prices, at)))
+      acceptedValue(await change(tx => putMarketPrices(tx, id, prices)))
     const first = await put(hours(0, 1n, 2n, 3n))
     expect(first).toMatchObject({ stored: 3, replaced: 0, unchanged: 0, market: { priceRevision: 1 } })
     expect(first.fanOut).toEqual({ sourceId: id, revision: 1, from: at, to: at + 3 * hourMs })
@@ -136,7 +136,7 @@ describe('market prices', () => {
     const { id } = await inLive(tx => createMarket(tx, draft, at))
     const edge = hours(0, 1_000_000_000_000_000n, -1_000_000_000_000_000n, 1n, -1n, 0n, 123_456_789n)
     const body = [...edge, ...hours(10, ...Array.from({ length: 9_994 }, (_, i) => BigInt(i)))]
-    expect(acceptedValue(await change(tx => putMarketPrices(tx, id, body, at)))).toMatchObject({ stored: 10_000 })
+    expect(acceptedValue(await change(tx => putMarketPrices(tx, id, body)))).toMatchObject({ stored: 10_000 })
     expect(await pricesOf(tx => readMarketPrices(tx, id, { from: at, to: at + 6 * hourMs }))).toEqual(edge)
     const [loaded] = await loadSourcePrices(database.operator, [{ sourceId: id, from: at, to: at + 6 * hourMs }])
     expect(loaded?.published).toEqual({
@@ -149,7 +149,7 @@ describe('market prices', () => {
   it('are written once by concurrent duplicates', async () => {
     const { id } = await inLive(tx => createMarket(tx, draft, at))
     const duplicates = await Promise.all(
-      [1n, 2n, 3n, 4n].map(value => change(tx => putMarketPrices(tx, id, hours(0, value, value), at))),
+      [1n, 2n, 3n, 4n].map(value => change(tx => putMarketPrices(tx, id, hours(0, value, value)))),
     )
     expect(duplicates.map(duplicate => acceptedValue(duplicate).market.priceRevision).toSorted()).toEqual([1, 2, 3, 4])
     expect(await pricesOf(tx => readMarketPrices(tx, id, span))).toHaveLength(2)
@@ -160,8 +160,8 @@ describe('market sources', () => {
   it('of an account are private; all accounts use shared ones, and only the operator changes them', async () => {
     const own = await inLive(tx => createMarket(tx, draft, at))
     const shared = await withOperator(database, tx => createMarket(tx, { ...draft, area: 'DE-LU' }, at))
-    await withOperator(database, tx => putMarketPrices(tx, shared.id, hours(0, 5n), at))
-    await change(tx => putMarketPrices(tx, own.id, hours(0, 6n), at))
+    await withOperator(database, tx => putMarketPrices(tx, shared.id, hours(0, 5n)))
+    await change(tx => putMarketPrices(tx, own.id, hours(0, 6n)))
 
     const others = await withTenant(database, test, async tx => ({
       own: await retrieveMarket(tx, own.id),
@@ -176,7 +176,7 @@ describe('market sources', () => {
     expect(acceptedValue(others.listed).items.map(({ id }) => id)).toEqual([shared.id])
     expect(others.prices).toEqual([{ source_id: shared.id, value: '0.000000005' }])
 
-    expect(await change(tx => putMarketPrices(tx, shared.id, hours(0, 1n), at))).toMatchObject({
+    expect(await change(tx => putMarketPrices(tx, shared.id, hours(0, 1n)))).toMatchObject({
       refusal: { code: 'not_found' },
     })
     expect(await change(tx => deleteMarket(tx, shared.id, at))).toMatchObject({ refusal: { code: 'not_found' } })
@@ -211,7 +211,7 @@ describe('the pricing of a location', () => {
         createTariff(tx, tariffDraft(priced.id, { marketRates: true, schedule, contractStart: at }), at),
       ),
     )
-    acceptedValue(await change(tx => putMarketPrices(tx, own.id, hours(0, 5n), at)))
+    acceptedValue(await change(tx => putMarketPrices(tx, own.id, hours(0, 5n))))
 
     const keys = [priced.id, plain.id, 'loc_none'].map(locationId => ({ ...live, locationId }))
     const importSource = { sourceId: own.id, revision: 1 }
@@ -274,12 +274,10 @@ describe('the pricing of a location', () => {
 
   it('has the published and forecast prices that overlap an interval, and the end of known prices', async () => {
     const own = await inLive(tx => createMarket(tx, draft, at))
-    await change(tx => putMarketPrices(tx, own.id, hours(0, 1n, 2n, 3n), at))
+    await change(tx => putMarketPrices(tx, own.id, hours(0, 1n, 2n, 3n)))
     const due = { sourceId: own.id, revision: 1, area: null, from: at }
     const forecasts = hours(2, 30n, 40n).map(one => ({ ...one, confidence: 8_500 }))
-    await withOperator(database, tx =>
-      storeForecasts(tx, { due, forecasts, firstGap: at + 3 * hourMs, next: null }, at),
-    )
+    await withOperator(database, tx => storeForecasts(tx, { due, forecasts, firstGap: at + 3 * hourMs, next: null }))
     const [loaded] = await loadSourcePrices(database.operator, [
       { sourceId: own.id, from: at + hourMs / 2, to: at + 2.5 * hourMs },
     ])

@@ -50,7 +50,7 @@ const finish = (page: ClaimedPage, processed = page.locationIds.length, failures
     const ids = page.locationIds.slice(failures.length, processed)
     const answers = zstdCompressSync(linesOf(ids))
     const result = { processed, done: ids.length, failures, answers, deviceIds: [], attempts: 0, pauseMs: 0 }
-    return finishPage(query, page, result)
+    return finishPage(query, page, result, at)
   })
 const find = (id: string) => withTenant(database, tenant, transaction => findBatch(transaction, id, at))
 
@@ -101,7 +101,7 @@ describe('a batch of statements', () => {
           attempts: 0,
           pauseMs: 0,
         }
-        if (!(await finishPage(query, page, result))) throw new Error('lost')
+        if (!(await finishPage(query, page, result, at))) throw new Error('lost')
       })
     await expect(finishOrUndo(first)).rejects.toThrow('lost')
     await finishOrUndo(second)
@@ -193,7 +193,7 @@ describe('an erasure', () => {
         attempts: 0,
         pauseMs: 0,
       }
-      return finishPage(query, page, result)
+      return finishPage(query, page, result, at)
     })
     const erase = (locationIds: readonly string[], deviceIds: readonly string[]) =>
       withOperator(database, transaction =>
