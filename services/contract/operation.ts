@@ -189,6 +189,8 @@ export type Caller = Tenant & {
   readonly defaultApiVersion: ApiVersion
   /** Rate limit of the account in this mode. Null or absent: the limit of the installation. */
   readonly requestsPerSecond?: number | null
+  /** Access generation of the account, 0 if absent. It increases when the account is disabled. */
+  readonly accessGeneration?: number
 }
 
 /** Idempotency key of an account. `fingerprint` is a hash of path, query and body. `secretAnswer`: of the operation. */

@@ -244,7 +244,10 @@ const disableCommand: Command = {
   name: 'account disable',
   operands: ['ACCOUNT'],
   summary: 'Disable an account.',
-  details: ['Within 60 s all its requests are refused with account_disabled. Its data are retained.'],
+  details: [
+    'Within 60 s all its requests are refused with account_disabled. Its data are retained.',
+    'Bearer tokens and console sessions end for good. Keys work again after "account enable".',
+  ],
   options: {},
   run: input => changeAccount(input, 'account.disable', ({ disabledAt }) => ({ disabledAt: disabledAt ?? input.at })),
 }

@@ -18,7 +18,7 @@ import {
  */
 export type Authenticate = (token: string, at: number) => Promise<Result<Caller>>
 
-type CachedToken = CachedKeyState & { readonly expiresAt: number }
+type CachedToken = CachedKeyState & { readonly expiresAt: number; readonly accessGeneration: number }
 
 const revoked = refused(
   'bad_credentials',
@@ -29,7 +29,7 @@ const expired = refused('token_expired', 'The bearer token has expired: log in a
 /**
  * Create the check of bearer tokens. The signature of a token is verified once.
  * The state of its key is read every 30 s.
- * Tokens of a revoked key are therefore refused within 60 s in each process.
+ * Tokens of a revoked key, or from before its account was disabled, are therefore refused within 60 s in each process.
  * The key store is unavailable if it fails or takes over 5 s.
  * Cached tokens then stay valid until they expire. Other tokens throw `Failure`.
  * Source: docs/rules/authentication.md #revocation.
@@ -40,9 +40,9 @@ export const authenticator = (tokens: BearerTokens, readKeyState: ReadKeyState):
   const verify = async (token: string, at: number): Promise<Result<CachedToken>> => {
     const claims = await tokens.verify(token, at)
     if (!claims.ok) return claims
-    const { expiresAt, ...subject } = claims.value
+    const { expiresAt, accessGeneration, ...subject } = claims.value
     const state = await queryKeyStore(() => readKeyState(subject))
-    const entry = { ...cacheKeyState(subject, state, at), expiresAt }
+    const entry = { ...cacheKeyState(subject, state, at), expiresAt, accessGeneration }
     addToCache(cache, token, entry)
     return accepted(entry)
   }
@@ -55,7 +55,9 @@ export const authenticator = (tokens: BearerTokens, readKeyState: ReadKeyState):
       entry = verified.value
     } else await refreshIfStale(entry, readKeyState, at)
     if (at >= entry.expiresAt) return expired
-    return entry.state === null ? revoked : callerOfKey(entry.subject, entry.state)
+    if (entry.state === null) return revoked
+    const caller = callerOfKey(entry.subject, entry.state)
+    return caller.ok && (caller.value.accessGeneration ?? 0) !== entry.accessGeneration ? revoked : caller
   }
 }
 

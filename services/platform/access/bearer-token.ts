@@ -9,12 +9,15 @@ export const tokenLifetimeSeconds = 3_600
 /** Subject of a bearer token: an account, a mode and a key. */
 export type TokenSubject = { readonly accountId: string; readonly liveMode: boolean; readonly keyId: string }
 
+/** Subject of a token, with the access generation of its account at the login; 0 if absent. */
+export type TokenGrant = TokenSubject & { readonly accessGeneration?: number }
+
 /** Claims of a verified token. `expiresAt` is in ms. */
-export type TokenClaims = TokenSubject & { readonly expiresAt: number }
+export type TokenClaims = TokenSubject & { readonly accessGeneration: number; readonly expiresAt: number }
 
 export type BearerTokens = {
   /** Sign a token that is valid for an hour from `at` (ms). */
-  readonly sign: (subject: TokenSubject, at: number) => Promise<string>
+  readonly sign: (subject: TokenGrant, at: number) => Promise<string>
   /**
    * Verify the signature and claims of a token at `at` (ms). The state of its key is not checked.
    * Refuses a token that neither the current nor a former secret signed (`bad_credentials`), and an expired token
@@ -46,8 +49,8 @@ export const bearerTokens = (secret: Secret): BearerTokens => {
   const key = keyFrom(current)
   const keys = [key, ...former.map(keyFrom)]
   return {
-    sign: ({ accountId, liveMode, keyId }, at) =>
-      new SignJWT({ live_mode: liveMode, key_id: keyId })
+    sign: ({ accountId, liveMode, keyId, accessGeneration = 0 }, at) =>
+      new SignJWT({ live_mode: liveMode, key_id: keyId, generation: accessGeneration })
         .setProtectedHeader({ alg: algorithm, typ: type })
         .setIssuer(issuer)
         .setAudience(audience)
@@ -78,10 +81,12 @@ async function verify(token: string, key: Uint8Array, at: number): Promise<Resul
       currentDate: new Date(at),
       requiredClaims: ['sub', 'jti', 'exp', 'live_mode', 'key_id'],
     })
-    const { sub, exp, live_mode: liveMode, key_id: keyId } = payload
+    // Tokens of the version before have no generation. They belong to accounts that were not disabled since.
+    const { sub, exp, live_mode: liveMode, key_id: keyId, generation: accessGeneration = 0 } = payload
+    if (typeof accessGeneration !== 'number') return badToken
     if (sub === undefined || exp === undefined || typeof liveMode !== 'boolean' || typeof keyId !== 'string')
       return badToken
-    return accepted({ accountId: sub, liveMode, keyId, expiresAt: exp * 1_000 })
+    return accepted({ accountId: sub, liveMode, keyId, accessGeneration, expiresAt: exp * 1_000 })
   } catch (error) {
     if (error instanceof errors.JWTExpired) return expiredToken
     if (error instanceof errors.JOSEError) return badToken

@@ -4,8 +4,11 @@ import { isDoneWithin, withTimeout } from '../concurrency/timeout.ts'
 import { isFailure } from '../failure.ts'
 import type { TokenSubject } from './bearer-token.ts'
 
-/** Rights of an active key from the key store. `isDisabled`: its account is disabled. */
-export type KeyState = Pick<Caller, 'scope' | 'defaultApiVersion' | 'requestsPerSecond'> & {
+/**
+ * Rights of an active key from the key store. `isDisabled`: its account is disabled. Tokens of another access generation
+ * have ended.
+ */
+export type KeyState = Pick<Caller, 'scope' | 'defaultApiVersion' | 'requestsPerSecond' | 'accessGeneration'> & {
   readonly isDisabled: boolean
 }
 
@@ -88,6 +91,6 @@ const disabled = refused('account_disabled', 'This account is disabled: ask the 
 /** Return the caller of a key, or refuse with `account_disabled`. */
 export const callerOfKey = ({ accountId, liveMode, keyId }: TokenSubject, state: KeyState): Result<Caller> => {
   if (state.isDisabled) return disabled
-  const { scope, defaultApiVersion, requestsPerSecond = null } = state
-  return accepted({ accountId, liveMode, keyId, scope, defaultApiVersion, requestsPerSecond })
+  const { scope, defaultApiVersion, requestsPerSecond = null, accessGeneration = 0 } = state
+  return accepted({ accountId, liveMode, keyId, scope, defaultApiVersion, requestsPerSecond, accessGeneration })
 }

@@ -63,9 +63,9 @@ export const accountOperations = ({
   bearerTokens,
   requestsPerSecond,
 }: QueryServiceDependencies): readonly Binding[] => [
-  bind(accountLogin, async ({ caller: { accountId, liveMode, keyId }, at }) => {
-    const token = await bearerTokens.sign({ accountId, liveMode, keyId }, at)
-    return accepted({ bearer_token: token, expires_in: tokenLifetimeSeconds, live_mode: liveMode })
+  bind(accountLogin, async ({ caller, at }) => {
+    const token = await bearerTokens.sign(caller, at)
+    return accepted({ bearer_token: token, expires_in: tokenLifetimeSeconds, live_mode: caller.liveMode })
   }),
   bind(accountRetrieve, async request => {
     const { accountId, liveMode } = request.caller

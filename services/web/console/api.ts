@@ -1,6 +1,6 @@
 import { type ApiVersion, apiVersionDates } from '../../contract/api-version.ts'
 import { readExactJson } from '../../contract/json/exact-json.ts'
-import type { TokenSubject } from '../../platform/access/bearer-token.ts'
+import type { TokenGrant } from '../../platform/access/bearer-token.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import type { ApiCall } from './kit/api-requests.ts'
 
@@ -28,8 +28,8 @@ export type FetchApi = (request: Request, environment?: unknown) => Response | P
 
 type ApiDependencies = {
   readonly fetch: FetchApi
-  /** Sign a bearer token for a subject. */
-  readonly sign: (subject: TokenSubject) => Promise<string>
+  /** Sign a bearer token for a key or user. */
+  readonly sign: (subject: TokenGrant) => Promise<string>
 }
 
 /** Placeholder: the request does not leave the process. */
@@ -66,7 +66,7 @@ const maxShownCalls = 20
  * Create the API of a key. Scope, limits, events and audit entries are those of any other caller.
  * The first requests are added to `calls`, which the page shows.
  */
-export const apiFor = ({ fetch, sign }: ApiDependencies, subject: TokenSubject, calls: ApiCall[]): Api => {
+export const apiFor = ({ fetch, sign }: ApiDependencies, subject: TokenGrant, calls: ApiCall[]): Api => {
   return async (method, path, body, apiVersion = 'current') => {
     if (calls.length < maxShownCalls) calls.push({ method, path, body, apiVersion })
     const headers = {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type Context, Hono } from 'hono'
 import { trimEnd } from '../../domain/trim-end.ts'
-import type { BearerTokens, TokenSubject } from '../../platform/access/bearer-token.ts'
+import type { BearerTokens, TokenGrant } from '../../platform/access/bearer-token.ts'
 import type { OpenIdProvider } from '../../platform/access/openid-provider.ts'
 import type { PasswordHasher } from '../../platform/access/password-hash.ts'
 import type { Secret } from '../../platform/access/secrets.ts'
@@ -134,7 +134,7 @@ const answerRoute = async (
   try {
     if (route.method === 'POST' && !forms.begin(formId)) return pageAnswer(alreadySent, path, request)
     const calls: ApiCall[] = []
-    const sign = (subject: TokenSubject) => dependencies.bearerTokens.sign(subject, at)
+    const sign = (subject: TokenGrant) => dependencies.bearerTokens.sign(subject, at)
     const api = apiFor({ fetch: dependencies.fetch, sign }, session, calls)
     const [query, sent] = [withObjectTexts(request.query), withObjectTexts(form)]
     const result = await route.answer({ ...request, query, form: sent, api, ids })

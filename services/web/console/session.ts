@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ApiVersion } from '../../contract/api-version.ts'
 import type { Scope } from '../../contract/operation.ts'
-import type { TokenSubject } from '../../platform/access/bearer-token.ts'
+import type { TokenGrant } from '../../platform/access/bearer-token.ts'
 import type { Secret } from '../../platform/access/secrets.ts'
 import { hashSecret } from '../../platform/ids/new-id.ts'
 import type { Database } from '../../platform/postgres/database.ts'
@@ -19,7 +19,7 @@ export const sessionSeconds = 43_200
 export type SessionUser = { readonly id: string; readonly address: string; readonly liveMode: boolean }
 
 /** Account, mode, scope and key of a visitor who signed in. `user` is null after a sign-in with a key. */
-export type ConsoleSession = TokenSubject & {
+export type ConsoleSession = TokenGrant & {
   readonly scope: Scope
   readonly defaultApiVersion: ApiVersion
   readonly user: SessionUser | null
@@ -98,7 +98,7 @@ export const isOwnForm = (secret: Secret, token: string, formTokenGiven: string)
 /** Create a session and return its token. It ends with the key, with a change of the user, or after 12 hours. */
 export const signIn = async (
   { database, secret }: SessionDependencies,
-  subject: TokenSubject & { readonly userGeneration: number | null },
+  subject: Required<TokenGrant> & { readonly userGeneration: number | null },
   at: number,
 ): Promise<string> => {
   const token = newToken()
@@ -109,7 +109,7 @@ export const signIn = async (
 
 /**
  * Return the session of a token; null if it has expired, the key is revoked, the user was changed or removed, or the
- * account is disabled. If visitors may not sign in with keys, sessions of keys have ended too.
+ * account is disabled or was disabled since. If visitors may not sign in with keys, sessions of keys have ended too.
  */
 export const sessionOf = async (
   { database, secret, allowsKeys }: SessionDependencies & { readonly allowsKeys: boolean },
@@ -118,12 +118,12 @@ export const sessionOf = async (
 ): Promise<ConsoleSession | null> => {
   const session = await findConsoleSession(database.operator, sessionHash(secret, token), at)
   if (session === null || (session.userAddress === null && !allowsKeys)) return null
-  const { accountId, liveMode, keyId, userAddress, isUserLive } = session
+  const { accountId, liveMode, keyId, accessGeneration, userAddress, isUserLive } = session
   const state = await readKeyState(database.operator, session)
   if (state === null || state.isDisabled) return null
   const user = userAddress === null ? null : { id: keyId, address: userAddress, liveMode: isUserLive }
   const { scope, defaultApiVersion } = state
-  return { accountId, liveMode, keyId, scope, defaultApiVersion, user }
+  return { accountId, liveMode, keyId, accessGeneration, scope, defaultApiVersion, user }
 }
 
 /** Move the session of a user to the other mode. Returns its new token; null if the session has ended. */
@@ -134,9 +134,10 @@ export const switchMode = async (
 ): Promise<string | null> => {
   const session = await findConsoleSession(database.operator, sessionHash(secret, token), at)
   if (session === null || !session.isUserLive) return null
-  const { accountId, keyId, userGeneration, expiresAt } = session
+  const { accountId, keyId, userGeneration, accessGeneration, expiresAt } = session
   const next = newToken()
-  const moved = { accountId, keyId, userGeneration, liveMode: !session.liveMode, createdAt: at, expiresAt }
+  const owner = { accountId, keyId, userGeneration, accessGeneration }
+  const moved = { ...owner, liveMode: !session.liveMode, createdAt: at, expiresAt }
   await createConsoleSession(database.operator, sessionHash(secret, next), moved)
   await deleteConsoleSession(database.operator, sessionHash(secret, token))
   return next

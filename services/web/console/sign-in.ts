@@ -139,8 +139,8 @@ const signInVisitor = async (
     )
   const claims = await dependencies.bearerTokens.verify(loginResult.value.bearer_token, at)
   if (!claims.ok) return showAgain(badCredentials, 401)
-  const { accountId, liveMode, keyId } = claims.value
-  const token = await signIn(dependencies, { accountId, liveMode, keyId, userGeneration: null }, at)
+  const { expiresAt: _, ...grant } = claims.value
+  const token = await signIn(dependencies, { ...grant, userGeneration: null }, at)
   return redirect(next, { cookie: sessionCookie(token, visitor) })
 }
 

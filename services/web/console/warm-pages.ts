@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AccountOverviewWire } from '../../contract/registry/account-overview.ts'
-import type { BearerTokens, TokenSubject } from '../../platform/access/bearer-token.ts'
+import type { BearerTokens, TokenGrant } from '../../platform/access/bearer-token.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { listConsoleTenants } from '../../platform/postgres/registry/console-sessions.ts'
 import type { Logger } from '../../platform/telemetry/logger.ts'
@@ -30,7 +30,7 @@ const routes = [...overviewRoutes, ...costRoutes]
 /** Create the pages that people open first, as a request of a session would. They are not sent. */
 const warmTenant = async (
   { fetch, bearerTokens, at: now }: WarmDependencies,
-  subject: TokenSubject,
+  subject: TokenGrant,
   signal: AbortSignal,
 ): Promise<void> => {
   const at = now()

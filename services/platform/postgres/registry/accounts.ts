@@ -71,7 +71,7 @@ export const listAccounts = async (operator: Query): Promise<readonly StoredAcco
 }
 
 /**
- * Change some settings. `disabledAt` (ms) disables the account, null enables it. Null if there is no such account.
+ * Change some settings. `disabledAt` (ms) disables the account and ends its sessions and tokens, null enables it. Null if there is no such account.
  * Operator.
  */
 export const updateAccount = async (
@@ -86,6 +86,8 @@ export const updateAccount = async (
     update accounts set display_name = ${after.displayName},
       default_version = ${apiVersionDates[after.defaultApiVersion]},
       requests_per_second = ${after.requestsPerSecond}, disabled_at = ${toTimestampOrNull(after.disabledAt)},
+      access_generation = access_generation + case
+        when disabled_at is null and ${toTimestampOrNull(after.disabledAt)}::timestamptz is not null then 1 else 0 end,
       privacy_url = ${after.privacyUrl}, terms_url = ${after.termsUrl}, logo_url = ${after.logoUrl},
       brand_color = ${after.brandColor} where id = ${id}`)
   return after

@@ -78,15 +78,18 @@ type StateRow = {
   readonly default_version: string
   readonly disabled: boolean
   readonly requests_per_second: number | null
+  readonly access_generation: number
 }
 
-const stateColumns = sql`k.scope, a.default_version, a.disabled_at is not null as disabled, a.requests_per_second`
+const stateColumns = sql`k.scope, a.default_version, a.disabled_at is not null as disabled, a.requests_per_second,
+  a.access_generation`
 
-const stateFromRow = ({ scope, default_version, disabled, requests_per_second }: StateRow): KeyState => ({
-  scope,
-  defaultApiVersion: apiVersionOf(default_version),
-  isDisabled: disabled,
-  requestsPerSecond: requests_per_second,
+const stateFromRow = (row: StateRow): KeyState => ({
+  scope: row.scope,
+  defaultApiVersion: apiVersionOf(row.default_version),
+  isDisabled: row.disabled,
+  requestsPerSecond: row.requests_per_second,
+  accessGeneration: row.access_generation,
 })
 
 /**

@@ -1,14 +1,15 @@
 import sql from 'sql-template-tag'
-import type { TokenSubject } from '../../access/bearer-token.ts'
+import type { TokenGrant, TokenSubject } from '../../access/bearer-token.ts'
 import { toTimestamp } from '../column.ts'
 import { countRows, type Query, readFirst, readRows } from '../database.ts'
 
 /**
  * Console session of one account in one mode, with the key or user of its login; instants in ms. `userGeneration` is
- * null for a key. Another generation of the user ends the session.
+ * null for a key. Another generation of the user, or another access generation of the account, ends the session.
  */
 export type ConsoleSession = TokenSubject & {
   readonly userGeneration: number | null
+  readonly accessGeneration: number
   readonly createdAt: number
   readonly expiresAt: number
 }
@@ -19,25 +20,28 @@ export type FoundSession = ConsoleSession & { readonly userAddress: string | nul
 /** Create a console session. `hash` is the hash of the cookie, which is not stored. Operator. */
 export const createConsoleSession = async (operator: Query, hash: string, session: ConsoleSession): Promise<void> => {
   await operator(sql`
-    insert into console_sessions (account_id, live_mode, hash, key_id, user_generation, time_created, expires_at)
+    insert into console_sessions (account_id, live_mode, hash, key_id, user_generation, access_generation, time_created,
+      expires_at)
     values (${session.accountId}, ${session.liveMode}, ${hash}, ${session.keyId}, ${session.userGeneration},
-      ${toTimestamp(session.createdAt)}, ${toTimestamp(session.expiresAt)})`)
+      ${session.accessGeneration}, ${toTimestamp(session.createdAt)}, ${toTimestamp(session.expiresAt)})`)
 }
 
-/** Condition that a session of a user was not ended by a change of the user. */
-const isOfUser = sql`(s.user_generation is null or u.session_generation = s.user_generation and u.deleted_at is null)`
+/** Condition that no change of the user or of the account has ended a session. */
+const isCurrent = sql`
+  (s.user_generation is null or u.session_generation = s.user_generation and u.deleted_at is null)
+  and exists (select from accounts a where a.id = s.account_id and a.access_generation = s.access_generation)`
 
 /**
- * Find a session that has not ended by `at` (ms); null if there is none, or if a change of its user has ended it.
+ * Find a session that has not ended by `at` (ms); null if there is none, or if a change of its user or account ended it.
  * Operator.
  */
 export const findConsoleSession = (operator: Query, hash: string, at: number): Promise<FoundSession | null> =>
   readFirst(operator)(sql`
     select s.account_id as "accountId", s.live_mode as "liveMode", s.key_id as "keyId", s.time_created as "createdAt",
-      s.expires_at as "expiresAt", s.user_generation as "userGeneration", u.address as "userAddress",
+      s.expires_at as "expiresAt", s.user_generation as "userGeneration", s.access_generation as "accessGeneration", u.address as "userAddress",
       coalesce(u.live_mode, false) as "isUserLive"
     from console_sessions s left join users u on u.account_id = s.account_id and u.id = s.key_id
-    where s.hash = ${hash} and s.expires_at > ${toTimestamp(at)} and ${isOfUser}`)
+    where s.hash = ${hash} and s.expires_at > ${toTimestamp(at)} and ${isCurrent}`)
 
 /** List the sessions of a user that have not ended by `at` (ms), newest first, up to 100. Operator. */
 export const listUserSessions = (
@@ -48,18 +52,19 @@ export const listUserSessions = (
   readRows(operator)(sql`
     select s.live_mode as "liveMode", s.time_created as "createdAt", s.expires_at as "expiresAt"
     from console_sessions s join users u on u.account_id = s.account_id and u.id = s.key_id
-    where s.account_id = ${accountId} and s.key_id = ${keyId} and s.expires_at > ${toTimestamp(at)} and ${isOfUser}
+    where s.account_id = ${accountId} and s.key_id = ${keyId} and s.expires_at > ${toTimestamp(at)} and ${isCurrent}
     order by s.time_created desc limit 100`)
 
 /**
  * List the tenants with a session that has not ended by `at` (ms), each with its newest session, from the newest 100
  * sessions. Operator.
  */
-export const listConsoleTenants = async (operator: Query, at: number): Promise<readonly TokenSubject[]> => {
-  const sessions = await readRows(operator)<TokenSubject>(sql`
-    select s.account_id as "accountId", s.live_mode as "liveMode", s.key_id as "keyId"
+export const listConsoleTenants = async (operator: Query, at: number): Promise<readonly TokenGrant[]> => {
+  const sessions = await readRows(operator)<TokenGrant>(sql`
+    select s.account_id as "accountId", s.live_mode as "liveMode", s.key_id as "keyId",
+      s.access_generation as "accessGeneration"
     from console_sessions s left join users u on u.account_id = s.account_id and u.id = s.key_id
-    where s.expires_at > ${toTimestamp(at)} and ${isOfUser} order by s.expires_at desc limit 100`)
+    where s.expires_at > ${toTimestamp(at)} and ${isCurrent} order by s.expires_at desc limit 100`)
   const tenants = Map.groupBy(sessions, ({ accountId, liveMode }) => `${accountId} ${liveMode}`)
   return [...tenants.values()].flatMap(([newest]) => newest ?? [])
 }

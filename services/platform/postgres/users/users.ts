@@ -138,6 +138,7 @@ type StateRow = {
   readonly default_version: string
   readonly disabled: boolean
   readonly requests_per_second: number | null
+  readonly access_generation: number
 }
 
 /**
@@ -149,7 +150,7 @@ export const readUserState = async (
   { accountId, liveMode, keyId }: TokenSubject,
 ): Promise<KeyState | null> => {
   const row = await readFirst(operator)<StateRow>(sql`
-    select u.role, a.default_version, a.disabled_at is not null as disabled, a.requests_per_second
+    select u.role, a.default_version, a.disabled_at is not null as disabled, a.requests_per_second, a.access_generation
     from users u join accounts a on a.id = u.account_id
     where u.account_id = ${accountId} and u.id = ${keyId} and (u.live_mode or not ${liveMode})
       and u.accepted_at is not null and u.deleted_at is null`)
@@ -160,5 +161,6 @@ export const readUserState = async (
         defaultApiVersion: apiVersionOf(row.default_version),
         isDisabled: row.disabled,
         requestsPerSecond: row.requests_per_second,
+        accessGeneration: row.access_generation,
       }
 }

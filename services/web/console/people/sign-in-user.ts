@@ -57,7 +57,9 @@ export const startUserSession = async (
       ...{ actor: id, action: 'user.sign_in', objectId: id, detail: { method }, at },
     })
   })
-  return { ok: true, token: await signIn(dependencies, { ...subject, userGeneration: sessionGeneration }, at) }
+  const { accessGeneration = 0 } = state
+  const grant = { ...subject, accessGeneration, userGeneration: sessionGeneration }
+  return { ok: true, token: await signIn(dependencies, grant, at) }
 }
 
 /** Password of a sign-in form. `account` is empty if the visitor left it out. */

@@ -28,7 +28,13 @@ describe('the check of bearer tokens', () => {
     const { store, authenticate } = keyStore(activeKey)
     const token = await tokens.sign(subject, at)
     for (let i = 0; i < 100; i++) {
-      const caller = { ...subject, scope: 'all', defaultApiVersion: 'current', requestsPerSecond: 7 }
+      const caller = {
+        ...subject,
+        scope: 'all',
+        defaultApiVersion: 'current',
+        requestsPerSecond: 7,
+        accessGeneration: 0,
+      }
       expect(await authenticate(token, at + i)).toEqual({ ok: true, value: caller })
     }
     expect(store.asked).toBe(1)
@@ -42,12 +48,22 @@ describe('the check of bearer tokens', () => {
     expect(await authenticate(token, at + 60_000)).toMatchObject({ ok: false, refusal: { code: 'bad_credentials' } })
   })
 
-  it('refuses a disabled account until it is enabled', async () => {
-    const { store, authenticate } = keyStore({ ...activeKey, isDisabled: true })
+  it('refuses a disabled account, and the same token for good after the account is enabled', async () => {
+    const { store, authenticate } = keyStore({ ...activeKey, isDisabled: true, accessGeneration: 1 })
     const token = await tokens.sign(subject, at)
     expect(await authenticate(token, at)).toMatchObject({ ok: false, refusal: { code: 'account_disabled' } })
-    store.state = activeKey
-    expect(await authenticate(token, at + 60_000)).toMatchObject({ ok: true })
+    store.state = { ...activeKey, accessGeneration: 1 }
+    expect(await authenticate(token, at + 60_000)).toMatchObject({ ok: false, refusal: { code: 'bad_credentials' } })
+    const fresh = await tokens.sign({ ...subject, accessGeneration: 1 }, at)
+    expect(await authenticate(fresh, at + 60_000)).toMatchObject({ ok: true })
+  })
+
+  it('ends the tokens of an account that was disabled and enabled between two reads of its state', async () => {
+    const { store, authenticate } = keyStore(activeKey)
+    const token = await tokens.sign(subject, at)
+    expect(await authenticate(token, at)).toMatchObject({ ok: true })
+    store.state = { ...activeKey, accessGeneration: 1 }
+    expect(await authenticate(token, at + 60_000)).toMatchObject({ ok: false, refusal: { code: 'bad_credentials' } })
   })
 
   it('accepts cached tokens until they expire while the store is unavailable, and queries it at most once a second', async () => {

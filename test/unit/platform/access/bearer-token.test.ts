@@ -17,7 +17,7 @@ const codeOf = async (token: string, when = at): Promise<string> => {
 describe('a bearer token', () => {
   it('gives account, mode and key to each process with the same secret', async () => {
     const read = await bearerTokens(secret).verify(await tokens.sign(subject, at), at)
-    expect(read).toEqual({ ok: true, value: { ...subject, expiresAt: at + 3_600_000 } })
+    expect(read).toEqual({ ok: true, value: { ...subject, accessGeneration: 0, expiresAt: at + 3_600_000 } })
   })
 
   it('is valid for exactly an hour', async () => {

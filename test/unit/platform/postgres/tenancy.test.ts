@@ -126,6 +126,7 @@ describe('API keys', () => {
       defaultApiVersion: 'current',
       isDisabled: false,
       requestsPerSecond: null,
+      accessGeneration: 0,
     })
     expect(await readKeyState(database.operator, { ...subject, liveMode: false })).toBeNull()
     expect(await revokeApiKey(database.operator, theirs.live, made.apiKey.id, at)).toBeNull()
@@ -156,7 +157,8 @@ describe('API keys', () => {
     })
     expect(await retrieveAccount(database.operator, account.id)).toEqual({ ...account, disabledAt: at })
     const state = await readKeyState(database.operator, { accountId: account.id, liveMode: true, keyId: apiKey.id })
-    expect(state).toEqual({ scope: 'all', defaultApiVersion: 'earlier', isDisabled: true, requestsPerSecond: 5 })
+    const limits = { requestsPerSecond: 5, accessGeneration: 1 }
+    expect(state).toEqual({ scope: 'all', defaultApiVersion: 'earlier', isDisabled: true, ...limits })
   })
 })
 

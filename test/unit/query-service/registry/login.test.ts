@@ -116,7 +116,7 @@ describe('an API key', () => {
 })
 
 describe('a token', () => {
-  it('is refused within 60 s after its key, and works again after its account is enabled', async () => {
+  it('is refused within 60 s after its key, and does not work again after its account is enabled', async () => {
     let clock = Date.UTC(2026, 0, 1)
     const timed = openService(service.database, () => clock)
     const { live: ending, test: waiting } = await makeAccount(timed)
@@ -133,7 +133,11 @@ describe('a token', () => {
     ])
     await updateAccount(service.database.operator, ending.accountId, { disabledAt: null })
     clock += 60_000
-    expect(await codeOf(waiting)).toBeUndefined()
+    expect(await codeOf(waiting)).toBe('bad_credentials')
+    const { body } = await logIn(waiting)
+    const again = caller(timed.app, { authorization: `Bearer ${body['bearer_token']}` })
+    expect((await again('GET', '/account')).status).toBe(200)
+    expect((await caller(timed.app, { authorization: waiting.basic })('GET', '/account')).status).toBe(200)
   })
 })
 

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { passwordHasher } from '../../../../services/platform/access/password-hash.ts'
 import { signInThrottle } from '../../../../services/platform/http/throttle/sign-in-throttle.ts'
+import { updateAccount } from '../../../../services/platform/postgres/registry/accounts.ts'
 import { withTenant } from '../../../../services/platform/postgres/transaction.ts'
 import {
   endUserSessions,
@@ -15,7 +16,7 @@ import { openLink, useLink } from '../../../../services/web/console/people/link-
 import { signInWithPassword, startUserSession } from '../../../../services/web/console/people/sign-in-user.ts'
 import { sessionOf } from '../../../../services/web/console/session.ts'
 import { secret } from '../../../support/http/http-access.ts'
-import { type Client, idOf, makeAccount, useService } from '../../../support/registry/service.ts'
+import { type Client, caller, idOf, makeAccount, useService } from '../../../support/registry/service.ts'
 
 const clock = { at: 1_760_000_000_000 }
 const service = await useService(() => clock.at)
@@ -38,6 +39,12 @@ const invite = async (client: Client, address: string, role = 'read') => {
   const answer = await client.call('POST', '/users', { address, role })
   expect(answer.status, answer.text).toBe(201)
   return { id: idOf(answer), token: tokenOf(answer.body['link']) }
+}
+
+/** Log in again with the key of a client. */
+const logInAgain = async (client: Client): Promise<Client> => {
+  const { body } = await caller(service.app, { authorization: client.basic })('GET', '/login')
+  return { ...client, call: caller(service.app, { authorization: `Bearer ${body['bearer_token']}` }) }
 }
 
 /** Set the password by a link. Returns the token of the session; null if the link has ended. */
@@ -70,13 +77,15 @@ const acceptByLogin = async (dependencies: ConsoleDependencies, token: string, s
 }
 
 type Action =
-  | { readonly kind: 'link' | 'end_sessions' | 'remove_password' | 'remove_login' }
+  | { readonly kind: 'link' | 'end_sessions' | 'remove_password' | 'remove_login' | 'disable_and_enable' }
   | { readonly kind: 'reset_password' | 'reset_login'; readonly link: number; readonly value: number }
   | { readonly kind: 'sign_in' | 'login' | 'own_password'; readonly value: number }
 
 const value = fc.nat({ max: 2 })
 const action: fc.Arbitrary<Action> = fc.oneof(
-  fc.record({ kind: fc.constantFrom('link', 'link', 'end_sessions', 'remove_password', 'remove_login') }),
+  fc.record({
+    kind: fc.constantFrom('link', 'link', 'end_sessions', 'remove_password', 'remove_login', 'disable_and_enable'),
+  }),
   fc.record({ kind: fc.constantFrom('reset_password', 'reset_login'), link: fc.nat({ max: 1 }), value }),
   fc.record({ kind: fc.constantFrom('sign_in', 'login', 'own_password'), value }),
 ) as fc.Arbitrary<Action>
@@ -95,7 +104,7 @@ const passwordAt = (index: number): string => `long password ${index}`
 
 describe('histories of links, resets, sign-ins and removals', () => {
   it('leave exactly the credentials, sessions and links of the last change', async () => {
-    const { live } = await makeAccount(service)
+    let { live } = await makeAccount(service)
     const tenant = { accountId: live.accountId, liveMode: true }
     const run = async (actions: readonly Action[]): Promise<void> => {
       const dependencies = open()
@@ -158,6 +167,23 @@ describe('histories of links, resets, sign-ins and removals', () => {
             )
             model.password = one.value
             return end()
+          }
+          case 'disable_and_enable': {
+            await updateAccount(service.database.operator, live.accountId, { disabledAt: clock.at })
+            for (const session of model.active)
+              expect(await sessionOf({ ...dependencies, allowsKeys: true }, session, clock.at)).toBeNull()
+            if (model.password !== null) {
+              const sent = { address, password: passwordAt(model.password), account: '' }
+              const result = await signInWithPassword(dependencies, sent, 'peer', clock.at)
+              expect(result).toMatchObject({ ok: false, status: 403 })
+            }
+            await updateAccount(service.database.operator, live.accountId, { disabledAt: null })
+            // The token of the account has ended too. A process notices it within 60 s.
+            clock.at += 60_000
+            expect((await live.call('GET', '/users')).status).toBe(401)
+            live = await logInAgain(live)
+            model.active = new Set()
+            return
           }
           case 'end_sessions':
             await withTenant(service.database, tenant, transaction => endUserSessions(transaction, id))
