@@ -1,11 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TimeZone } from '../domain/civil-time.ts'
 import { type ForecastPrice, forecastPrices, historyMs, maxForecastMs } from '../domain/forecast/forecast-prices.ts'
-import { biddingZone } from '../domain/market-feed/bidding-zones.ts'
+import { forecastZone } from '../domain/forecast/forecast-zone.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import {
   type DueForecast,
   type ForecastInterval,
+  findChangedClocks,
+  markForecastsDue,
   nextDueForecast,
   type PriceGap,
   priceGaps,
@@ -26,34 +28,6 @@ export type ForecastWorkOptions = {
   readonly logger: Pick<Logger, 'info'>
   /** Current instant in ms. */
   readonly at: () => number
-}
-
-/**
- * Time zones of areas outside the coupled European market. The Australian market has one clock, without daylight saving
- * time.
- */
-const zones: Readonly<Record<string, string>> = {
-  PJM: 'America/New_York',
-  NYISO: 'America/New_York',
-  'ISO-NE': 'America/New_York',
-  MISO: 'America/Chicago',
-  SPP: 'America/Chicago',
-  ERCOT: 'America/Chicago',
-  CAISO: 'America/Los_Angeles',
-  AESO: 'America/Edmonton',
-  IESO: 'America/Toronto',
-  NSW1: 'Australia/Brisbane',
-  QLD1: 'Australia/Brisbane',
-  SA1: 'Australia/Brisbane',
-  TAS1: 'Australia/Brisbane',
-  VIC1: 'Australia/Brisbane',
-}
-
-/** Return the time zone in whose days and weeks the prices of an area repeat. UTC if the area is null or unknown. */
-const forecastZone = (area: string | null): string => {
-  if (area === null) return 'UTC'
-  if (/^GB(-|$)/.test(area)) return 'Europe/London'
-  return biddingZone(area)?.timeZone ?? zones[area] ?? 'UTC'
 }
 
 /** Maximum gaps of one source in a turn. The limit lets other sources have their turn. */
@@ -78,10 +52,9 @@ const runInSlices = async <T>(steps: Generator<void, T>): Promise<T> => {
 const forecastGap = async (
   options: ForecastWorkOptions,
   due: DueForecast,
+  zone: TimeZone,
   gap: PriceGap,
 ): Promise<readonly ForecastInterval[]> => {
-  const zone = options.timeZone(forecastZone(due.area))
-  if (zone === null) throw new RangeError(`The time zone of market area ${due.area} is unknown.`)
   const history = await readPublished(options.database.operator, due.sourceId, {
     from: gap.start - historyMs,
     to: gap.start,
@@ -98,11 +71,14 @@ const forecastGap = async (
  * source stays due.
  */
 const updateForecasts = async (options: ForecastWorkOptions, due: DueForecast): Promise<void> => {
+  const timezone = forecastZone(due)
+  const zone = options.timeZone(timezone)
+  if (zone === null) throw new RangeError(`The time zone ${timezone} of market source ${due.sourceId} is unknown.`)
   const gaps = await priceGaps(options.database.operator, due, maxGapsPerTurn + 1)
   const next = gaps[maxGapsPerTurn]?.start ?? null
   const forecasts: ForecastInterval[] = []
-  for (const gap of gaps.slice(0, maxGapsPerTurn)) forecasts.push(...(await forecastGap(options, due, gap)))
-  const run = { due, forecasts, firstGap: gaps[0]?.start ?? due.from, next }
+  for (const gap of gaps.slice(0, maxGapsPerTurn)) forecasts.push(...(await forecastGap(options, due, zone, gap)))
+  const run = { due, timezone, forecasts, firstGap: gaps[0]?.start ?? due.from, next }
   const change = await withOperator(options.database, transaction => storeForecasts(transaction, run))
   if (change === null) return
   await options.announcePrices(change)
@@ -112,17 +88,38 @@ const updateForecasts = async (options: ForecastWorkOptions, due: DueForecast): 
   )
 }
 
+/** Time in ms between two searches for changed clocks. */
+const clockSearchMs = 10_000
+
 /**
- * Work that updates forecasts within seconds after published prices changed, one source per turn. The database lists
- * the sources that are due, so a restart loses none. Source: docs/rules/markets-and-forecasts.md #forecasts.
+ * Mark the sources whose forecasts follow another clock than theirs: a first location appeared, or a time zone changed.
+ * Returns the number of marked sources.
+ */
+const markChangedClocks = async ({ database }: ForecastWorkOptions): Promise<number> => {
+  const found = await findChangedClocks(database.operator)
+  const changed = found.filter(one => forecastZone(one) !== one.forecastTimezone)
+  return changed.length === 0 ? 0 : markForecastsDue(database.operator, changed)
+}
+
+/**
+ * Work that updates forecasts within seconds after published prices or a clock changed, one source per turn. The
+ * database lists the sources that are due, so a restart loses none. Source: docs/rules/markets-and-forecasts.md #forecasts.
  */
 export const forecastWork = (options: ForecastWorkOptions): LeasedWork => {
   let lastSourceId = ''
+  let clocksSearchedAt = Number.NEGATIVE_INFINITY
+  const nextDue = async (): Promise<DueForecast | null> => {
+    const due = await nextDueForecast(options.database.operator, lastSourceId)
+    if (due !== null || Math.abs(options.at() - clocksSearchedAt) < clockSearchMs) return due
+    clocksSearchedAt = options.at()
+    const marked = await markChangedClocks(options)
+    return marked === 0 ? null : nextDueForecast(options.database.operator, lastSourceId)
+  }
   return {
     name: 'forecasts',
     restMs: 1_000,
     turn: async () => {
-      const due = await nextDueForecast(options.database.operator, lastSourceId)
+      const due = await nextDue()
       if (due === null) return false
       lastSourceId = due.sourceId
       await updateForecasts(options, due)

@@ -4,10 +4,14 @@ import { currencyCode, fields, optional, text } from '../field.ts'
 import { listing, listParameters } from '../list.ts'
 import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
 
+const zoneDescription =
+  'Time zone in whose days and weeks the prices repeat. Forecasts follow it. Null: that of the area, else of the first location with the source, else UTC.'
+
 const marketShape = objectShape('mrs', 'market_source', {
   display_name: z.string(),
   currency_code: z.string(),
   area: orNull(z.string()).describe('The market area of the prices, such as DE-LU.'),
+  timezone: orNull(z.string()).describe(zoneDescription),
   resolution_minutes: orNull(count).describe('Length of the intervals of the market; null if the length varies.'),
   price_revision: count.describe('Increases with every change of the prices.'),
 }).extend({
@@ -24,6 +28,7 @@ export type Market = {
   readonly displayName: string
   readonly currencyCode: string
   readonly area: string | null
+  readonly timezone: string | null
   readonly resolutionMinutes: number | null
   readonly priceRevision: number
   readonly createdAt: number
@@ -35,6 +40,7 @@ export const marketToWire = (market: Market): MarketWire =>
     display_name: market.displayName,
     currency_code: market.currencyCode,
     area: market.area,
+    timezone: market.timezone,
     resolution_minutes: market.resolutionMinutes,
     price_revision: market.priceRevision,
   })
@@ -43,6 +49,7 @@ const example: MarketWire = objectToWire('market_source', exampleObject('mrs'), 
   display_name: 'Own day-ahead prices',
   currency_code: 'EUR',
   area: null,
+  timezone: null,
   resolution_minutes: null,
   price_revision: 3,
 })
@@ -59,7 +66,12 @@ export const marketCreate = defineOperation({
   access: 'all',
   operator: true,
   routes: sameRoute('POST', '/markets'),
-  body: fields({ display_name: text(), currency_code: currencyCode, area: optional(text()) }),
+  body: fields({
+    display_name: text(),
+    currency_code: currencyCode,
+    area: optional(text()),
+    timezone: optional(text()).describe(zoneDescription),
+  }),
   answer,
   status: 201,
   idempotent: true,

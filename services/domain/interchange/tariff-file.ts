@@ -56,6 +56,8 @@ export type DraftTariff = {
   readonly terms: TariffTerms
   /** Prices of a market tariff; absent for other tariffs. */
   readonly marketPrices?: readonly PriceSeriesInterval[]
+  /** Time zone in whose days the market prices repeat. */
+  readonly marketTimezone?: string
 }
 
 /** Charge to create. */

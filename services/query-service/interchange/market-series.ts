@@ -1,7 +1,7 @@
 import type { PriceSeriesInterval } from '../../domain/interchange/tariff-file.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { putMarketPrices } from '../../platform/postgres/pricing/market-prices.ts'
-import { createMarket, retrieveMarket } from '../../platform/postgres/pricing/markets.ts'
+import { createMarket, retrieveMarket, setMarketZone } from '../../platform/postgres/pricing/markets.ts'
 import type { SourceRevision } from '../../platform/postgres/pricing/pricing-input.ts'
 import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { updateLocation } from '../../platform/postgres/registry/locations.ts'
@@ -9,7 +9,12 @@ import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { Change } from '../change.ts'
 
 /** Prices of a market tariff of a file. */
-export type MarketDraft = { readonly direction: 'IMPORT' | 'EXPORT'; readonly prices: readonly PriceSeriesInterval[] }
+export type MarketDraft = {
+  readonly direction: 'IMPORT' | 'EXPORT'
+  readonly prices: readonly PriceSeriesInterval[]
+  /** Time zone of the tariff. */
+  readonly timezone: string
+}
 
 type SavedSeries = {
   readonly recostRequest: NonNullable<Change<unknown>['recostRequests']>[number]
@@ -29,7 +34,7 @@ const nameOf = (location: StoredLocation, direction: MarketDraft['direction']): 
 export const saveMarketSeries = async (
   transaction: TenantTransaction,
   location: StoredLocation,
-  { direction, prices }: MarketDraft,
+  { direction, prices, timezone }: MarketDraft,
   at: number,
 ): Promise<Result<SavedSeries>> => {
   const member = members[direction]
@@ -48,10 +53,12 @@ export const saveMarketSeries = async (
     displayName,
     currencyCode: location.currencyCode,
     area: null,
+    timezone,
     resolutionMinutes: null,
     importer: null,
   }
   const market = isOwn ? current : await createMarket(transaction, draft, at)
+  if (market.timezone !== timezone) await setMarketZone(transaction, market.id, timezone)
   const stored = await putMarketPrices(transaction, market.id, prices)
   if (!stored.ok) return stored
   if (isOwn) return accepted({ recostRequest: null, changedPrices: stored.value.fanOut })

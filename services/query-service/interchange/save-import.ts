@@ -130,7 +130,7 @@ const saveSeries = async (
   const saved = await saveMarketSeries(
     transaction,
     { ...location, tariffs },
-    { direction, prices: draft.marketPrices },
+    { direction, prices: draft.marketPrices, timezone: draft.marketTimezone ?? location.timezone },
     at,
   )
   if (!saved.ok) return saved

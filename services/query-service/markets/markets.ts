@@ -97,7 +97,7 @@ const listPricesBinding = (dependencies: QueryServiceDependencies): Binding =>
 export const marketOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(marketCreate, request =>
     changeMarket(dependencies, marketCreate, request, async transaction => {
-      const { display_name: displayName, currency_code: currencyCode, area = null } = request.body
+      const { display_name: displayName, currency_code: currencyCode, area = null, timezone = null } = request.body
       if (!dependencies.isCurrency(currencyCode)) {
         return refused(
           'field_invalid',
@@ -105,7 +105,9 @@ export const marketOperations = (dependencies: QueryServiceDependencies): readon
           'currency_code',
         )
       }
-      const draft = { displayName, currencyCode, area, resolutionMinutes: null, importer: null }
+      if (timezone !== null && dependencies.timeZone(timezone) === null)
+        return refused('field_invalid', 'timezone must be an IANA time zone, such as Europe/Berlin', 'timezone')
+      const draft = { displayName, currencyCode, area, timezone, resolutionMinutes: null, importer: null }
       return accepted({ value: toWire(await createMarket(transaction, draft, request.at), request), events: [] })
     }),
   ),

@@ -132,6 +132,11 @@ describe('an import of tariffs', () => {
     const first = await load(location, unitRates(10, 20), '&format=octopus')
     const second = await load(location, unitRates(11, 30), '&format=octopus')
     expect([first.created, second.created, second.unchanged]).toEqual([1, 0, 1])
+    // Forecasts after the last price follow the clock of the tariff.
+    const { market_sources: sources } = (await client.ask('GET', `/locations/${location}`)) as {
+      market_sources: { import: string }
+    }
+    expect(await client.ask('GET', `/markets/${sources.import}`)).toMatchObject({ timezone: 'Europe/London' })
     const hour = (day: number) => ({
       ...{ location_id: location, units: 'KWH', value: 10 },
       ...{ start_time: `2026-01-${day}T10:00:00Z`, end_time: `2026-01-${day}T11:00:00Z` },

@@ -74,7 +74,10 @@ describe('forecasts', () => {
   it('are due from the commit of prices on, in any process, and are a price change of their own', async () => {
     const source = await newSource()
     await put(source, hours(0, 200))
-    expect(await nextDueForecast(operator, '')).toEqual({ sourceId: source, revision: 1, area: 'DE-LU', from: start })
+    expect(await nextDueForecast(operator, '')).toEqual({
+      ...{ sourceId: source, revision: 1, from: start },
+      ...{ area: 'DE-LU', timezone: null, locationTimezone: null },
+    })
     expect(await forecastsOf(source)).toEqual([])
     announced.length = 0
     expect(await workAll()).toBe(1)
@@ -140,7 +143,7 @@ describe('forecasts', () => {
     const due = await nextDueForecast(operator, '')
     if (due === null) throw new Error('nothing is due')
     await put(source, hours(200, 224))
-    const run = { due, forecasts: [], firstGap: start + 200 * hour, next: null }
+    const run = { due, timezone: 'Europe/Berlin', forecasts: [], firstGap: start + 200 * hour, next: null }
     expect(await withOperator(database, transaction => storeForecasts(transaction, run))).toBeNull()
     expect(await nextDueForecast(operator, '')).toMatchObject({ sourceId: source, from: start })
     await workAll()

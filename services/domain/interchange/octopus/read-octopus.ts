@@ -130,6 +130,7 @@ const unitGroups = (
   const market = {
     ...common,
     marketPrices: closed,
+    marketTimezone: 'Europe/London',
     terms: { ...terms, marketRates: true, schedule: everyDay(flatRate(0n, surcharges)) },
   }
   const groups: ImportGroup[] = []

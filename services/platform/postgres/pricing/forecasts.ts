@@ -1,18 +1,21 @@
 import sql, { type Sql } from 'sql-template-tag'
+import type { ForecastClock } from '../../../domain/forecast/forecast-zone.ts'
 import type { PriceHistory } from '../../../domain/forecast/hour-grid.ts'
 import { fromNano, toTimestamp } from '../column.ts'
-import { type Query, readFirst, readRows } from '../database.ts'
+import { countRows, type Query, readFirst, readRows } from '../database.ts'
 import type { OperatorTransaction } from '../transaction.ts'
 import { type PriceChangeInterval, writePriceFanOut } from './price-fan-outs.ts'
 import type { PriceInterval } from './price-overlap.ts'
 
 /** Source whose published prices changed from `from` (ms) on, with the revision that was read. */
-export type DueForecast = {
+export type DueForecast = ForecastClock & {
   readonly sourceId: string
   readonly revision: number
-  readonly area: string | null
   readonly from: number
 }
+
+/** Source with forecasts, its clock, and the time zone with which the forecasts were calculated. */
+export type UsedClock = ForecastClock & { readonly sourceId: string; readonly forecastTimezone: string }
 
 /** Interval without published prices, half-open (ms); `end` null after the last price. */
 export type PriceGap = { readonly start: number; readonly end: number | null }
@@ -20,14 +23,41 @@ export type PriceGap = { readonly start: number; readonly end: number | null }
 /** Forecast price; confidence in 1e-4, above 0 and below 10,000. */
 export type ForecastInterval = PriceInterval & { readonly confidence: number }
 
+/** Time zone of the oldest active location with the source `s`. */
+const locationZone = sql`(select l.timezone from (
+    (select id, timezone from locations where import_market_source_id = s.id and deleted_at is null order by id limit 1)
+    union all
+    (select id, timezone from locations where export_market_source_id = s.id and deleted_at is null order by id limit 1)
+  ) l order by l.id limit 1)`
+
+/**
+ * Find the sources whose forecasts may follow another clock than theirs, because `forecast_timezone` differs from their
+ * time zone or that of their first location. The clock of an area is not known here.
+ */
+export const findChangedClocks = (operator: Query): Promise<readonly UsedClock[]> =>
+  readRows(operator)(sql`
+    select * from (select id as "sourceId", area, timezone, forecast_timezone as "forecastTimezone",
+        case when timezone is null then ${locationZone} end as "locationTimezone"
+      from market_sources s where deleted_at is null and forecast_from is null and forecast_timezone is not null) c
+    where coalesce(timezone, "locationTimezone", 'UTC') <> "forecastTimezone"`)
+
+/** Mark all forecasts of some sources as due. Returns the number of sources that have forecasts. */
+export const markForecastsDue = (operator: Query, sources: readonly Pick<UsedClock, 'sourceId'>[]): Promise<number> =>
+  countRows(operator)(sql`
+    update market_sources s set forecast_from = f.start from (
+      select source_id, min(start_time) as start from market_prices
+      where source_id = any(${sources.map(({ sourceId }) => sourceId)}) and not published group by source_id) f
+    where s.id = f.source_id and s.forecast_from is null`)
+
 /**
  * Find a source whose forecasts are older than its published prices: the next one after a source, in circular order of
  * ids. Null if there is none.
  */
 export const nextDueForecast = (operator: Query, after: string): Promise<DueForecast | null> =>
   readFirst(operator)(sql`
-    select id as "sourceId", price_revision as revision, area, forecast_from as "from"
-    from market_sources where forecast_from is not null order by id <= ${after}, id limit 1`)
+    select id as "sourceId", price_revision as revision, area, timezone, ${locationZone} as "locationTimezone",
+      forecast_from as "from"
+    from market_sources s where forecast_from is not null order by id <= ${after}, id limit 1`)
 
 /** Find the gaps of a source's published prices that begin at an instant or later, in order of time, up to `limit`. */
 export const priceGaps = (
@@ -100,6 +130,8 @@ const differenceOf = (
 /** New forecasts of a source from `due.from` on: up to `next` if more gaps remain, otherwise all. */
 export type ForecastRun = {
   readonly due: DueForecast
+  /** Time zone of the forecasts. */
+  readonly timezone: string
   readonly forecasts: readonly ForecastInterval[]
   /** Start of the first gap (ms). Before it, published prices are valid. */
   readonly firstGap: number
@@ -128,6 +160,15 @@ const truncateForecasts = async (query: Query, { sourceId, from }: DueForecast):
       and end_time > ${toTimestamp(from)}`)
 }
 
+/** Return the clock of all forecasts after a run: the former one if older forecasts remain, which are then found again. */
+const clockAfter = async (query: Query, { due: { sourceId, from }, timezone }: ForecastRun): Promise<string> => {
+  const { rows } = await query<{ clock: string }>(sql`
+    select case when exists (select 1 from market_prices where source_id = ${sourceId} and not published
+      and start_time < ${toTimestamp(from)}) then coalesce(forecast_timezone, ${timezone}) else ${timezone} end as clock
+    from market_sources where id = ${sourceId}`)
+  return rows[0]?.clock ?? timezone
+}
+
 /**
  * Replace the forecasts from `due.from` on. If valid prices differ, the price revision rises and a fan-out over the
  * difference is written, so that all affected costs are recalculated. Returns this change; null if valid prices are
@@ -143,6 +184,7 @@ export const storeForecasts = async (
   const { rows } = await query<{ revision: number }>(sql`
     select price_revision as revision from market_sources where id = ${sourceId} for update`)
   if (rows[0]?.revision !== due.revision) return null
+  const clock = await clockAfter(query, run)
   await truncateForecasts(query, due)
   const difference = differenceOf(await readReplaced(query, run), forecasts)
   // Published prices are valid up to the first gap.
@@ -157,7 +199,7 @@ export const storeForecasts = async (
   if (change !== null) await writePriceFanOut(query, change, false)
   await query(sql`
     update market_sources set price_revision = ${change?.revision ?? due.revision},
-      forecast_from = ${next === null ? null : toTimestamp(next)}
+      forecast_from = ${next === null ? null : toTimestamp(next)}, forecast_timezone = ${clock}
     where id = ${sourceId}`)
   return change
 }

@@ -14,19 +14,25 @@ export type StoredMarket = {
   readonly displayName: string
   readonly currencyCode: string
   readonly area: string | null
+  /** Time zone in whose days the prices repeat; null for the default. */
+  readonly timezone: string | null
   readonly resolutionMinutes: number | null
   readonly importer: string | null
   readonly priceRevision: number
   readonly createdAt: number
 }
 
-export type MarketDraft = Pick<StoredMarket, 'displayName' | 'currencyCode' | 'area' | 'resolutionMinutes' | 'importer'>
+export type MarketDraft = Pick<
+  StoredMarket,
+  'displayName' | 'currencyCode' | 'area' | 'resolutionMinutes' | 'importer'
+> &
+  Partial<Pick<StoredMarket, 'timezone'>>
 
 /** Transaction that may change sources: a tenant its own, the operator the shared ones. */
 export type MarketWriter = TenantTransaction | OperatorTransaction
 
 export const marketColumns = sql`id, account_id as "accountId", live_mode as "liveMode", display_name as "displayName",
-  currency_code as "currencyCode", area, resolution_minutes as "resolutionMinutes", importer,
+  currency_code as "currencyCode", area, timezone, resolution_minutes as "resolutionMinutes", importer,
   price_revision as "priceRevision", time_created as "createdAt"`
 
 export const noMarket = refused('not_found', 'No market source has this id.')
@@ -42,12 +48,14 @@ const usableBy = (writer: MarketWriter): Sql => sql`(account_id is null or ${own
 export const createMarket = async (writer: MarketWriter, draft: MarketDraft, at: number): Promise<StoredMarket> => {
   const { accountId, liveMode } = 'accountId' in writer ? writer : { accountId: null, liveMode: null }
   const id = newId('marketSource', at)
+  const { timezone = null } = draft
   await writer.query(sql`
-    insert into market_sources (id, account_id, live_mode, display_name, currency_code, area, resolution_minutes,
+    insert into market_sources (id, account_id, live_mode, display_name, currency_code, area, timezone, resolution_minutes,
       importer, time_created)
     values (${id}, ${accountId}, ${liveMode}, ${draft.displayName}, ${draft.currencyCode}, ${draft.area},
+      ${timezone},
       ${draft.resolutionMinutes}, ${draft.importer}, ${toTimestamp(at)})`)
-  return { ...draft, id, accountId, liveMode, priceRevision: 0, createdAt: at }
+  return { ...draft, timezone, id, accountId, liveMode, priceRevision: 0, createdAt: at }
 }
 
 /** Retrieve a source that the writer may use; null if there is none or it was deleted. */
@@ -61,6 +69,13 @@ export const marketOfArea = (writer: MarketWriter, area: string, currencyCode: s
     select ${marketColumns} from market_sources
     where account_id is null and area = ${area} and currency_code = ${currencyCode} and ${isActive}
     order by id limit 1`)
+
+/** Set the time zone of a source of the writer. The forecast work follows it. */
+export const setMarketZone = async (writer: MarketWriter, id: string, timezone: string): Promise<void> => {
+  await writer.query(
+    sql`update market_sources set timezone = ${timezone} where ${ownedByWriter(writer)} and id = ${id}`,
+  )
+}
 
 /** List the sources that the writer may use, newest first. Refuses `cursor_not_found`. */
 export const listMarkets = (

@@ -245,6 +245,17 @@ describe('a request that changes something', () => {
   })
 })
 
+it('keeps the time zone of a market source, and refuses an unknown one', async () => {
+  const source = { display_name: 'own', currency_code: 'EUR' }
+  const made = await live.call('POST', '/markets', { ...source, timezone: 'Europe/Lisbon' })
+  const { id } = made.body as { id: string }
+  expect(made).toMatchObject({ status: 201, body: { timezone: 'Europe/Lisbon', area: null } })
+  expect(await live.call('GET', `/markets/${id}`)).toMatchObject({ body: { timezone: 'Europe/Lisbon' } })
+  expect(await live.call('POST', '/markets', { ...source, timezone: 'Lisbon' })).toMatchObject({
+    ...{ status: 400, body: { code: 'field_invalid', field: 'timezone' } },
+  })
+})
+
 it('causes no internal error in these tests', () => {
   expect(service.errors).toEqual([])
 })

@@ -275,9 +275,12 @@ describe('the pricing of a location', () => {
   it('has the published and forecast prices that overlap an interval, and the end of known prices', async () => {
     const own = await inLive(tx => createMarket(tx, draft, at))
     await change(tx => putMarketPrices(tx, own.id, hours(0, 1n, 2n, 3n)))
-    const due = { sourceId: own.id, revision: 1, area: null, from: at }
+    const clock = { area: null, timezone: null, locationTimezone: null }
+    const due = { sourceId: own.id, revision: 1, from: at, ...clock }
     const forecasts = hours(2, 30n, 40n).map(one => ({ ...one, confidence: 8_500 }))
-    await withOperator(database, tx => storeForecasts(tx, { due, forecasts, firstGap: at + 3 * hourMs, next: null }))
+    await withOperator(database, tx =>
+      storeForecasts(tx, { due, timezone: 'UTC', forecasts, firstGap: at + 3 * hourMs, next: null }),
+    )
     const [loaded] = await loadSourcePrices(database.operator, [
       { sourceId: own.id, from: at + hourMs / 2, to: at + 2.5 * hourMs },
     ])

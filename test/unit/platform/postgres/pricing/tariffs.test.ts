@@ -161,7 +161,7 @@ describe('a changed tariff', () => {
       await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at }), at)),
     )
     const named = acceptedValue(await change(tx => updateTariff(tx, tariff.id, { displayName: null }, at)))
-    expect(named).toEqual({ tariff: { ...tariff, displayName: null }, recostRequest: null })
+    expect(named).toEqual({ tariff: { ...tariff, displayName: null }, changed: null, recostRequest: null })
     const ended = acceptedValue(await change(tx => updateTariff(tx, tariff.id, { contractEnd: at + 3 * dayMs }, at)))
     expect(orderOf(ended)).toMatchObject({ revision: 2, from: at + 3 * dayMs, to: null })
     acceptedValue(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at + 5 * dayMs }), at)))
