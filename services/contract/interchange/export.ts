@@ -200,7 +200,7 @@ export const exportFile = defineOperation({
   status: 200,
   tables: tableFormats,
   tablesOnly: true,
-  refusals: ['export_not_done'],
+  refusals: ['export_not_done', 'precondition_failed', 'range_not_satisfiable'],
 })
 
 export const exportDelete = defineOperation({

@@ -57,6 +57,7 @@ const codesOf = (operation: Operation, route: Route): readonly RefusalCode[] => 
   if (operation.access !== 'open') codes.push('bad_credentials', 'account_disabled', 'rate_limited')
   if (operation.access !== 'open' && operation.access !== 'login') codes.push('token_expired', 'insufficient_scope')
   if (route.path.includes('{')) codes.push('not_found')
+  if (operation.cors !== true) codes.push('not_acceptable')
   codes.push(...referenceCodes(operation.references))
   if (operation.idempotent === true) codes.push('idempotency_mismatch', 'idempotency_in_progress')
   return codes

@@ -4,8 +4,10 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { type ApiVersion, apiVersionDates } from '../../contract/api-version.ts'
 import type { FileAnswer } from '../../contract/operation.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { Failure } from '../failure.ts'
 import { answerLimits, type Chunks, discardChunks, isChunks, streamOf, tableLimits } from './chunks.ts'
+import { acceptsValue } from './negotiate.ts'
 
 const gzipAsync = promisify(gzip)
 
@@ -23,17 +25,6 @@ export type Answer = {
   readonly isLong?: boolean
   /** The body is not compressed again. */
   readonly isBinary?: boolean
-}
-
-/** Return whether a list such as `gzip;q=0.5, *` contains a value. `q=0` excludes the value. */
-export const acceptsValue = (header: string | null, value: string): boolean => {
-  for (const part of header?.split(',') ?? []) {
-    const [name = '', ...parameters] = part.split(';').map(one => one.trim().toLowerCase())
-    if (name !== value) continue
-    const quality = parameters.find(one => one.startsWith('q='))
-    return quality === undefined || Number(quality.slice(2)) > 0
-  }
-  return false
 }
 
 /** Properties of a request that its answer depends on. */
@@ -139,38 +130,59 @@ const confirmFile = async (path: string): Promise<void> => {
   await handle.close()
 }
 
+/** Return the tags of a condition; `*` matches every file. */
+const tagsOf = (header: string): readonly string[] => header.split(',').map(one => one.trim())
+
+/** Compare tags strongly: a weak tag never matches. Source: RFC 9110, 8.8.3.2. */
+const matchesStrongly = (header: string, etag: string): boolean =>
+  tagsOf(header).some(one => one === etag || one === '*')
+
+const matchesWeakly = (header: string, etag: string): boolean =>
+  tagsOf(header).some(one => one.replace(/^W\//, '') === etag || one === '*')
+
+const changedFile = refused(
+  'precondition_failed',
+  'The file has another ETag than If-Match: download the whole file again, without If-Match',
+)
+const emptyRange = (bytes: number) =>
+  refused('range_not_satisfiable', `The range has no byte of the file: it has ${bytes} bytes`)
+
 /**
- * Write a file, or the part of it that the request names. `If-Range` with another ETag gives the whole file, and
- * `If-None-Match` with the same ETag gives 304. Source: RFC 9110, 13 and 14.
+ * Write a file, or the part of it that the request names. `If-Match` without the ETag is refused with
+ * `precondition_failed`, a range outside the file with `range_not_satisfiable`. `If-None-Match` with the ETag gives 304.
+ * `If-Range` with another ETag gives the whole file. `answer.headers` also belong to a refusal.
+ * Source: RFC 9110, 13 and 14.
  */
 export const fileAnswer = async (
   { path, bytes, etag, name }: FileAnswer,
   { headers }: Pick<Request, 'headers'>,
-  answer: Answer,
-): Promise<Answer> => {
+  answer: Answer & { readonly headers: Record<string, string> },
+): Promise<Result<Answer>> => {
+  const ifMatch = headers.get('if-match')
+  if (ifMatch !== null && !matchesStrongly(ifMatch, etag)) return changedFile
   const common = {
     ...answer.headers,
     ETag: etag,
     'Accept-Ranges': 'bytes',
     'Content-Disposition': `attachment; filename="${name}"`,
   }
-  const matches = headers
-    .get('if-none-match')
-    ?.split(',')
-    .some(one => one.trim() === etag || one.trim() === '*')
-  if (matches === true) return { ...answer, status: 304, headers: common, body: '' }
+  const ifNoneMatch = headers.get('if-none-match')
+  if (ifNoneMatch !== null && matchesWeakly(ifNoneMatch, etag))
+    return accepted({ ...answer, status: 304, headers: common, body: '' })
   const ifRange = headers.get('if-range')
-  const range = ifRange !== null && ifRange !== etag ? null : readRange(headers.get('range'), bytes)
-  if (range === 'none')
-    return { ...answer, status: 416, headers: { ...common, 'Content-Range': `bytes */${bytes}` }, body: '' }
+  const range = ifRange !== null && ifRange.trim() !== etag ? null : readRange(headers.get('range'), bytes)
+  if (range === 'none') {
+    answer.headers['Content-Range'] = `bytes */${bytes}`
+    return emptyRange(bytes)
+  }
   await confirmFile(path)
   const { start, end } = range ?? { start: 0, end: bytes }
   const partial = range === null ? {} : { 'Content-Range': `bytes ${start}-${end - 1}/${bytes}` }
-  return {
+  return accepted({
     ...answer,
     status: range === null ? 200 : 206,
     headers: { ...common, ...partial, 'Content-Length': String(end - start) },
     body: chunksOf(path, { start, end }),
     isBinary: true,
-  }
+  })
 }

@@ -12,10 +12,11 @@ import type {
 import { type TableFormat, tableMediaTypes } from '../../domain/interchange/table-format.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { startTimeSlices } from '../concurrency/time-slices.ts'
-import { type Answer, acceptsValue, fileAnswer } from './answer.ts'
+import { type Answer, fileAnswer } from './answer.ts'
 import type { Ports, SavedAnswer } from './binding.ts'
 import { emitRefusalEvent } from './emit-refusal-event.ts'
 import { claimOf, runOnce } from './idempotency.ts'
+import { negotiateFormat } from './negotiate.ts'
 import { jsonBody, jsonText } from './object-texts.ts'
 import { resolveReferences } from './resolve-references.ts'
 import type { RouteEntry } from './route-table.ts'
@@ -51,18 +52,15 @@ const readOperationRequest = async (
 ): Promise<Result<RequestOf<Operation>>> => {
   const { entry, operation, caller, body, signal, parameters } = requestContext
   const { apiVersion } = trace
+  const format = negotiateFormat(operation, requestContext.request.headers.get('accept'))
+  if (!format.ok) return format
   const search = searchOf(requestContext.request.url)
   const work = readRequest(operation, { route: entry.route, apiVersion, parameters, search, body })
   const read = await resolveReferences(work, caller, ports, startTimeSlices(caller.accountId))
   if (!read.ok) return read
   const { query, body: shaped, parameters: all } = read.value
-  const wantsCsv =
-    entry.binding.csv !== undefined && acceptsValue(requestContext.request.headers.get('accept'), 'text/csv')
-  const accept = requestContext.request.headers.get('accept')
-  const tableFormat = operation.tables?.find(format => acceptsValue(accept, tableMediaTypes[format]))
   const common = {
-    wantsCsv,
-    ...(tableFormat === undefined ? {} : { tableFormat }),
+    ...format.value,
     caller,
     at: trace.at,
     requestId: trace.requestId,
@@ -95,7 +93,6 @@ const jsonAnswer = (trace: Trace, body: Answer['body'], status: number): Answer 
   headers: trace.headers,
 })
 
-const ndjsonMediaType = 'application/x-ndjson'
 const csvMediaType = 'text/csv; charset=utf-8; header=present'
 
 /** Media types of whole tables. Binary formats are compressed inside. */
@@ -117,31 +114,36 @@ const writeAnswer = async (
   { operation, entry, caller, request }: RequestContext,
   trace: Trace,
   wantsCsv: boolean,
-): Promise<Answer> => {
+): Promise<Result<Answer>> => {
   const { csv } = entry.binding
   if (csv !== undefined || operation.tables !== undefined) trace.headers['Vary'] = 'Accept'
   if (outcome.file !== undefined) {
-    const answer = { ...jsonAnswer(trace, '', operation.status), ...tableAnswers[outcome.table] }
+    const answer = {
+      ...jsonAnswer(trace, '', operation.status),
+      ...tableAnswers[outcome.table],
+      headers: trace.headers,
+    }
     return fileAnswer(outcome.file, request, answer)
   }
   if (outcome.serialized !== undefined) {
     const answer = jsonAnswer(trace, bodyOf(outcome.serialized), operation.status)
-    if (outcome.table !== undefined) return { ...answer, ...tableAnswers[outcome.table] }
-    if (outcome.isTable === true) return { ...answer, mediaType: csvMediaType }
-    return operation.ndjson === true ? { ...answer, mediaType: ndjsonMediaType } : answer
+    if (outcome.table !== undefined) return accepted({ ...answer, ...tableAnswers[outcome.table] })
+    if (outcome.isTable === true) return accepted({ ...answer, mediaType: csvMediaType })
+    return accepted(operation.ndjson === true ? { ...answer, mediaType: tableMediaTypes.ndjson } : answer)
   }
   if (outcome.dryRun !== undefined) {
     const dryRun = dryRunInApiVersion(outcome.dryRun, trace.apiVersion)
-    return jsonAnswer(trace, await jsonBody(dryRun, whole => whole, caller.accountId), 200)
+    return accepted(jsonAnswer(trace, await jsonBody(dryRun, whole => whole, caller.accountId), 200))
   }
   if (csv !== undefined && wantsCsv) {
     // A table has no member for it.
     if (hasMore(outcome.value) !== null) trace.headers['X-Has-More'] = String(hasMore(outcome.value))
-    return { ...jsonAnswer(trace, csv(outcome.value, trace.apiVersion), operation.status), mediaType: csvMediaType }
+    const table = jsonAnswer(trace, csv(outcome.value, trace.apiVersion), operation.status)
+    return accepted({ ...table, mediaType: csvMediaType })
   }
   const translate = (whole: unknown) => answerInApiVersion(operation, whole, trace.apiVersion)
   const status = outcome.isPending === true ? 202 : operation.status
-  return jsonAnswer(trace, await jsonBody(outcome.value, translate, caller.accountId), status)
+  return accepted(jsonAnswer(trace, await jsonBody(outcome.value, translate, caller.accountId), status))
 }
 
 const bodyOf = (serialized: SerializedAnswer): Answer['body'] =>
@@ -189,7 +191,7 @@ const readAndPerform = async (requestContext: RequestContext, trace: Trace, port
     return performOnce(requestContext, trace, ports, read.value, claim.value)
   const outcome = await runOperation(requestContext, trace, read.value)
   if (!outcome.ok) return outcome
-  return accepted(await writeAnswer(outcome, requestContext, trace, read.value.wantsCsv === true))
+  return writeAnswer(outcome, requestContext, trace, read.value.wantsCsv === true)
 }
 
 const performOnce = async (

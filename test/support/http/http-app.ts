@@ -47,6 +47,7 @@ export const retrieve = defineOperation({
   ...base,
   id: 'thing_retrieve',
   access: 'read',
+  csv: true,
   routes: sameRoute('GET', '/things/{id}'),
 })
 export const remove = defineOperation({

@@ -96,9 +96,32 @@ describe('an export of records', () => {
     const tail = await fetchFile(found.id, { Range: 'bytes=-5' })
     expect(await tail.text()).toBe(whole.slice(-5))
     const beyond = await fetchFile(found.id, { Range: `bytes=${whole.length}-` })
-    expect(beyond.status).toBe(416)
+    expect([beyond.status, beyond.headers.get('content-range')]).toEqual([416, `bytes */${whole.length}`])
+    expect(await beyond.json()).toMatchObject({ object: 'error', code: 'range_not_satisfiable' })
     const etag = part.headers.get('etag') ?? ''
-    expect((await fetchFile(found.id, { 'If-None-Match': etag })).status).toBe(304)
+    const range = 'bytes=10-19'
+    for (const [headers, status] of [
+      [{ 'If-None-Match': etag }, 304],
+      [{ 'If-None-Match': `"other", W/${etag}` }, 304],
+      [{ 'If-None-Match': '*' }, 304],
+      [{ 'If-None-Match': '"other"' }, 200],
+      [{ 'If-None-Match': etag, Range: range }, 304],
+      [{ 'If-Match': etag }, 200],
+      [{ 'If-Match': `"other", ${etag}`, Range: range }, 206],
+      [{ 'If-Match': '*' }, 200],
+      [{ 'If-Match': '"other"' }, 412],
+      [{ 'If-Match': `W/${etag}` }, 412],
+      [{ 'If-Match': '"other"', Range: range }, 412],
+      [{ 'If-Match': '"other"', 'If-None-Match': etag }, 412],
+      [{ 'If-Range': etag, Range: range }, 206],
+      [{ 'If-Range': `W/${etag}`, Range: range }, 200],
+      [{ 'If-Range': 'Wed, 21 Oct 2015 07:28:00 GMT', Range: range }, 200],
+    ] as const) {
+      const answered = await fetchFile(found.id, headers)
+      expect([headers, answered.status]).toEqual([headers, status])
+      if (status === 412) expect(await answered.json()).toMatchObject({ code: 'precondition_failed' })
+      else await answered.arrayBuffer()
+    }
     const changed = await fetchFile(found.id, { Range: 'bytes=10-19', 'If-Range': '"other"' })
     expect([changed.status, (await changed.text()).length]).toEqual([200, whole.length])
     await remove(found)

@@ -31,6 +31,7 @@ const earlyAnswers: readonly (readonly [
   [404, 'an id that no object can have', 'DELETE /things/%00 HTTP/1.1', authorized],
   [405, 'a method that the path does not have', 'PATCH /things HTTP/1.1', authorized],
   [405, 'a method that a page does not have', 'POST /health/live HTTP/1.1', 'Content-Length: 0\r\n'],
+  [406, 'a format that the operation does not have', 'DELETE /things/a HTTP/1.1', `${authorized}Accept: text/csv\r\n`],
   [408, 'a slow body', 'POST /things HTTP/1.1', authorized, jsonBody('{', 9)],
   [413, 'a long body', 'POST /things HTTP/1.1', authorized, jsonBody('{', 2 ** 20 + 1)],
   [414, 'a long path', `GET /${'p'.repeat(5_000)} HTTP/1.1`],
