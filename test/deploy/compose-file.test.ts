@@ -9,7 +9,7 @@ import { environment, roles } from '../../services/platform/config/config.ts'
 import { artefacts } from '../support/kafka/artefacts.ts'
 import { startArgs } from '../support/system/running-system.ts'
 import { drainSeconds, packageFile, read, readCompose, type Service } from './deploy-files.ts'
-import { gatewayOperations, pathsOf } from './gateway-paths.ts'
+import { formsOf, gatewayOperations, pathsOf } from './gateway-paths.ts'
 
 const run = promisify(execFile)
 const { services, volumes } = readCompose()
@@ -108,9 +108,10 @@ describe('the front server', () => {
     const role = (path: string): string | undefined => entries.get(path) ?? entries.get('default')
     const own = gatewayOperations()
     expect(own.length).toBeGreaterThan(2)
-    expect([...entries.keys()].sort()).toEqual([...pathsOf(own), 'default'].sort())
-    for (const path of pathsOf(own)) expect(role(path), path).toBe('ingest-gateway')
-    for (const path of pathsOf(operations.filter(one => !own.includes(one))))
+    const paths = formsOf(pathsOf(own))
+    expect([...entries.keys()].sort()).toEqual([...paths, 'default'].sort())
+    for (const path of paths) expect(role(path), path).toBe('ingest-gateway')
+    for (const path of formsOf(pathsOf(operations.filter(one => !own.includes(one)))))
       expect(role(path), path).toBe('query-service')
   })
 })

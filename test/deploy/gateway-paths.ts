@@ -15,6 +15,9 @@ export const gatewayOperations = (): readonly Operation[] =>
     return operation
   })
 
+/** The forms of a path that a front server must know: a trailing slash is the same path. */
+export const formsOf = (paths: readonly string[]): readonly string[] => paths.flatMap(path => [path, `${path}/`])
+
 /** Paths of operations, in both API versions. */
 export const pathsOf = (some: readonly Operation[]): readonly string[] => [
   ...new Set(some.flatMap(({ routes }) => [...routes.current, ...routes.earlier].map(({ path }) => path))),

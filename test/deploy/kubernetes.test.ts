@@ -7,8 +7,16 @@ import { operations } from '../../services/contract/openapi/operations.ts'
 import { environment, roles } from '../../services/platform/config/config.ts'
 import { healthRoutes } from '../../services/platform/http/static-routes.ts'
 import { topics } from '../../services/platform/log/log.ts'
-import { drainSeconds, type Labels, type Manifest, type ProbeName, packageFile, readManifests } from './deploy-files.ts'
-import { gatewayOperations, pathsOf } from './gateway-paths.ts'
+import {
+  drainSeconds,
+  type Labels,
+  type Manifest,
+  type ProbeName,
+  packageFile,
+  read,
+  readManifests,
+} from './deploy-files.ts'
+import { formsOf, gatewayOperations, pathsOf } from './gateway-paths.ts'
 
 const manifests = readManifests()
 const ofKind = (kind: string): readonly Manifest[] => manifests.filter(one => one.kind === kind)
@@ -30,6 +38,23 @@ const containerOf = ({ spec }: Manifest) => {
   const [container] = spec.template.spec.containers
   if (container === undefined) throw new Error('there is no container')
   return container
+}
+
+/** List the jobs that commands for a new version do not delete, create and await, in this order and before the roles. */
+const upgradeFaults = (commands: string): readonly string[] => {
+  const lines = commands.split('\n').map(line => line.split('#', 1)[0]?.trimEnd() ?? '')
+  const indexOf = (pattern: RegExp): number => lines.findIndex(line => pattern.test(line))
+  return jobs
+    .map(({ metadata }) => metadata.name)
+    .filter(name => {
+      const steps = [
+        indexOf(new RegExp(`^kubectl -n wattledger delete job .*\\b${name}\\b.* --ignore-not-found$`)),
+        indexOf(/^kubectl apply -k deploy\/kubernetes\/jobs$/),
+        indexOf(new RegExp(`^kubectl -n wattledger wait --for=condition=complete .*\\bjob/${name}\\b`)),
+        indexOf(/^kubectl apply -k deploy\/kubernetes\/roles$/),
+      ]
+      return steps.includes(-1) || steps.join() !== steps.toSorted((a, b) => a - b).join()
+    })
 }
 
 describe('the manifests', () => {
@@ -144,10 +169,21 @@ describe('the manifests', () => {
     const role = (path: string): string | undefined =>
       (paths.find(one => one.path === path) ?? paths.find(one => one.path === '/'))?.backend.service.name
     const own = gatewayOperations()
-    expect(paths.map(({ path }) => path).sort()).toEqual([...pathsOf(own), '/'].sort())
-    for (const path of pathsOf(own)) expect(role(path), path).toBe('ingest-gateway')
-    for (const path of pathsOf(operations.filter(one => !own.includes(one))))
+    const ownPaths = formsOf(pathsOf(own))
+    expect(paths.map(({ path }) => path).sort()).toEqual([...ownPaths, '/'].sort())
+    for (const path of ownPaths) expect(role(path), path).toBe('ingest-gateway')
+    for (const path of formsOf(pathsOf(operations.filter(one => !own.includes(one)))))
       expect(role(path), path).toBe('query-service')
+  })
+
+  it('are replaced by the commands for a new version: a job cannot change its image', () => {
+    const section =
+      /\*\*New version\.\*\*[^`]*(?:`[^`\n]+`[^`]*)*```\n([^`]+)```/.exec(read('deploy/README.md'))?.[1] ?? ''
+    expect(upgradeFaults(section)).toEqual([])
+    expect(upgradeFaults(section.replace('delete job migrate topics', 'delete job migrate'))).toEqual(['topics'])
+    expect(upgradeFaults(section.replace(' --ignore-not-found', ''))).toEqual(['migrate', 'topics'])
+    expect(upgradeFaults(section.split('\n').slice(1).join('\n'))).toEqual(['migrate', 'topics'])
+    expect(upgradeFaults(section.replace(' wait ', ' get '))).toEqual(['migrate', 'topics'])
   })
 
   it('run the image of this version, set once for each folder', () => {

@@ -52,6 +52,15 @@ describe('the settings of the deployment', () => {
     expect(names.filter(name => !settings.includes(name))).toEqual([])
   })
 
+  it('are each set in the cluster too, if the compose file sets them', () => {
+    const { environment: given } = readCompose(interpolate(composeText, givenSecrets)).services['query-service'] ?? {}
+    const inCluster = ['ConfigMap', 'Secret'].flatMap(kind =>
+      Object.keys(objectOf(kind)?.data ?? objectOf(kind)?.stringData ?? {}),
+    )
+    expect(Object.keys(own(given))).toContain('WATTLEDGER_TRUSTED_PROXIES')
+    expect(Object.keys(own(given)).filter(name => !inCluster.includes(name))).toEqual([])
+  })
+
   it('are each documented in env.example', () => {
     const documented = [...read('deploy/env.example').matchAll(/^# .+\n#(WATTLEDGER_\w+)=/gm)].map(([, name]) => name)
     expect(documented).toEqual(settings)
