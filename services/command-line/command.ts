@@ -8,6 +8,8 @@ export type CommandOption = {
   /** Name of the value in the help; undefined for a flag. */
   readonly value?: string
   readonly summary: string
+  /** The option can be given several times. Its value has a line for each. */
+  readonly isRepeatable?: true
   readonly choices?: readonly string[]
   readonly isRequired?: boolean
   /** Form of the value, if the option can have none. The value of the option alone is empty. */

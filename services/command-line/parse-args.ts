@@ -72,8 +72,10 @@ export const parseArguments = (command: Command, remainingArgs: readonly string[
   for (const token of tokens) {
     if (token.kind === 'positional') operands.push(token.value)
     if (token.kind !== 'option') continue
-    if (givenOptions.has(token.name)) throw new UsageError(`${token.rawName} is given twice. Give it once.`)
-    givenOptions.set(token.name, optionValue(token, options))
+    const [earlier, value] = [givenOptions.get(token.name), optionValue(token, options)]
+    if (earlier !== undefined && options[token.name]?.isRepeatable !== true)
+      throw new UsageError(`${token.rawName} is given twice. Give it once.`)
+    givenOptions.set(token.name, earlier === undefined ? value : `${earlier}\n${value}`)
   }
   const isHelp = givenOptions.delete('help')
   const isJson = givenOptions.delete('json')

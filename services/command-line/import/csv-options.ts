@@ -1,4 +1,9 @@
-import { type ColumnChoices, readColumnChoices, readingFields } from '../../domain/interchange/csv/columns.ts'
+import {
+  type ColumnChoices,
+  readColumnChoices,
+  readingFields,
+  readPairs,
+} from '../../domain/interchange/csv/columns.ts'
 import { isReadingField } from '../../domain/interchange/csv/csv-readings.ts'
 import { type CsvRules, unitOf } from '../../domain/interchange/csv/csv-rules.ts'
 import { readIntervalLength } from '../../domain/interchange/csv/interval-length.ts'
@@ -42,6 +47,16 @@ export const readingOptions: Readonly<Record<string, CommandOption>> = {
   'date-format': { value: 'FORMAT', summary: 'Form of times, of yyyy MM dd HH hh mm ss a. Default: ISO 8601.' },
   ambiguous: { value: 'WHICH', summary: 'Times of a doubled hour that occur once.', choices: ['earlier', 'later'] },
   decimal: { value: 'MARK', summary: 'Decimal mark. Default: ".".', choices: ['.', ','] },
+  where: {
+    value: 'COLUMN=TEXT',
+    summary: 'Read only rows with this text in the column. Can be repeated.',
+    isRepeatable: true,
+  },
+  map: {
+    value: 'WORD=WORD',
+    summary: 'Word of the file for a unit or direction, such as Afname=IMPORT. Can be repeated.',
+    isRepeatable: true,
+  },
   raw: { summary: 'The file is an export with --raw: no apostrophe guards its texts.' },
   thousands: { value: 'MARK', summary: 'Mark between thousands. Default: none.', choices: [',', '.', ' ', "'"] },
 }
@@ -77,6 +92,13 @@ export const readObjectName = (text: string | undefined, prefix: 'loc' | 'dev'):
   return { reference: text }
 }
 
+/** Read the pairs of an option that can be repeated. Throws `UsageError`. */
+const readOptionPairs = (options: Options, name: string): readonly (readonly [string, string])[] => {
+  const pairs = readPairs(options[name]?.split('\n') ?? [])
+  if ('problem' in pairs) throw new UsageError(`--${name}: ${pairs.problem}`)
+  return pairs
+}
+
 /** Read the rules of a file with readings; `locationZone` is the zone of --location. Throws `UsageError`. */
 export const readCsvRules = (options: Options, locationZone: string | null): CsvRules => {
   const { decimal = '.', thousands = '', unit, direction, zone: zoneText = locationZone, interval } = options
@@ -102,6 +124,8 @@ export const readCsvRules = (options: Options, locationZone: string | null): Csv
     format,
     marks: { decimal: decimal === ',' ? ',' : '.', thousands },
     ambiguous: options['ambiguous'] === 'earlier' || options['ambiguous'] === 'later' ? options['ambiguous'] : null,
+    where: readOptionPairs(options, 'where').map(([heading, text]) => ({ heading, text })),
+    words: new Map(readOptionPairs(options, 'map').map(([word, meaning]) => [word.toUpperCase(), meaning])),
     isRaw: options['raw'] !== undefined,
   }
 }

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ReadRow } from '../../domain/interchange/reading.ts'
+import { type FileIdentities, fileIdentities } from '../../domain/interchange/file-identities.ts'
+import { isRefusedRow, type ReadRow } from '../../domain/interchange/reading.ts'
 import type { Noted, NotImported } from '../../domain/interchange/report.ts'
 import { isFailure } from '../../platform/failure.ts'
 import { CallError } from '../service-client.ts'
+import { awaitRegisters } from './await-registers.ts'
 import {
   type ImportPaths,
   type ImportState,
@@ -12,12 +14,12 @@ import {
   type SourceFile,
   saveState,
 } from './import-files.ts'
-import { type ImportReport, noRowsRemark } from './import-report.ts'
+import { type ImportReport, noRowsRemark, uncomparedRemark } from './import-report.ts'
 import type { ImportTarget } from './import-target.ts'
 import type { ImportProgress } from './progress.ts'
 import { areBatchesRelated, type BatchBuilder, type ReadingBatch, startBatch } from './reading-batch.ts'
 import { hasKeptRows, openRefusedFile, type RefusedFile } from './refused-file.ts'
-import { batchSender, type SentBatch } from './send-batch.ts'
+import { batchSender, refuseRepeat, type SentBatch } from './send-batch.ts'
 
 /** Readings of a file in one of the formats. */
 export type ReadingSource = {
@@ -27,8 +29,8 @@ export type ReadingSource = {
   readonly cellsOf: (line: number) => readonly string[]
   /** Forget the lines up to this one. */
   readonly forget: (line: number) => void
-  /** Rows of the file, and rows without a value. */
-  readonly counts: () => { readonly rows: number; readonly blank: number }
+  /** Rows of the file, rows without a value, and rows that the options do not select. */
+  readonly counts: () => { readonly rows: number; readonly blank: number; readonly unselected?: number }
   readonly notes: () => { readonly noted: readonly Noted[]; readonly notImported: readonly NotImported[] }
 }
 
@@ -45,8 +47,13 @@ export type ReadingImport = {
   readonly signal: AbortSignal
 }
 
+/** Memory for identities of readings that are out of step, in bytes. */
+const identityBytes = 512 * 1_048_576
+
 /** Submissions that are sent at the same time. */
 const concurrency = 3
+/** Batches that are sent, and wait until their register readings are processed. */
+const maxWaitingBatches = 64
 /** Minimum time between two writes of the state, in ms. */
 const stateMs = 500
 /** Batches whose receipts are awaited at the end: the last ones, in ms and number. */
@@ -57,6 +64,7 @@ type Run = {
   readonly options: ReadingImport
   readonly refused: RefusedFile
   readonly statePath: string | null
+  readonly identities: FileIdentities
   line: number
   accepted: number
   savedAt: number
@@ -87,11 +95,15 @@ const stateOf = (run: Run, sha256: string, options: string): ImportState => ({
   refusedBytes: run.refused.bytes(),
 })
 
-/** Sends batches, a few at a time, and commits them in order. */
+/**
+ * Sends batches, a few at a time, and commits them in order. A batch with readings of registers is committed after the
+ * service has processed them, so that readings which fail then are refused rows of the file.
+ */
 const batchQueue = (run: Run, signal: AbortSignal) => {
   const { target, isDryRun, at, progress } = run.options
   const sender = batchSender({ target, isDryRun, at, signal, onWait: progress.wait })
   const sending = new Map<ReadingBatch, Promise<unknown>>()
+  const waiting = new Set<Promise<unknown>>()
   let committed: Promise<void> = Promise.resolve()
   const interrupted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
@@ -103,15 +115,25 @@ const batchQueue = (run: Run, signal: AbortSignal) => {
     /** Send a batch. Resolves when the batch is on its way; throws if an earlier batch failed. */
     add: async (batch: ReadingBatch): Promise<void> => {
       while (!hasCapacity(batch)) await Promise.race([interrupted, ...sending.values()])
+      while (waiting.size >= maxWaitingBatches) await Promise.race([interrupted, ...waiting])
       const sent = sender.send(batch)
       const [before, done] = [committed, sent.finally(() => sending.delete(batch))]
       sending.set(batch, done)
-      committed = before.then(async () => commitBatch(run, batch, await sent))
+      const processed = sent.then(result => awaitRegisters(result, target.client, signal))
+      committed = before.then(async () => commitBatch(run, batch, await processed))
+      const finished = committed.finally(() => waiting.delete(finished))
+      waiting.add(finished)
       // The error is thrown by the next `add` or by `end`.
-      for (const promise of [done, committed]) promise.catch(() => undefined)
+      for (const promise of [done, committed, finished]) promise.catch(() => undefined)
     },
     end: (): Promise<void> => Promise.race([interrupted, committed]),
   }
+}
+
+/** Return a row, refused if an earlier line of the file has its identity, however far away. */
+const checkRepeat = (row: ReadRow, identities: FileIdentities): ReadRow => {
+  const firstLine = isRefusedRow(row) ? null : identities.note(row)
+  return firstLine === null || isRefusedRow(row) ? row : refuseRepeat(row, firstLine)
 }
 
 const sendRows = async (run: Run, from: number): Promise<void> => {
@@ -122,7 +144,8 @@ const sendRows = async (run: Run, from: number): Promise<void> => {
     signal.throwIfAborted()
     // No batch acknowledges the lines that an earlier run sent.
     source.forget(from)
-    for (const row of rows) {
+    for (const read of rows) {
+      const row = checkRepeat(read, run.identities)
       if (row.line <= from) continue
       if (batch.isFull(row.line)) {
         const full = batch.build()
@@ -187,7 +210,7 @@ export const importReadings = async (options: ReadingImport): Promise<ImportRepo
   const refused = await openRefusedFile(paths, kept)
   const run: Run = {
     ...{ options, refused, statePath, line: kept?.line ?? 0, accepted: kept?.accepted ?? 0, savedAt: 0 },
-    batchIds: [],
+    ...{ batchIds: [], identities: fileIdentities(identityBytes) },
   }
   let error: string | undefined
   let pending = 0
@@ -205,10 +228,15 @@ export const importReadings = async (options: ReadingImport): Promise<ImportRepo
     progress.end()
   }
   const hasNoRows = source.counts().rows === 0 && error === undefined
-  const remarks = [...(remark === undefined ? [] : [remark]), ...(hasNoRows ? [noRowsRemark] : [])]
+  const uncomparedFrom = run.identities.uncomparedFrom()
+  const remarks = [
+    ...(remark === undefined ? [] : [remark]),
+    ...(hasNoRows ? [noRowsRemark] : []),
+    ...(uncomparedFrom === null ? [] : [uncomparedRemark(uncomparedFrom)]),
+  ]
   return {
     ...{ format: source.format, file: file.name, sha256: file.sha256(), dry_run: isDryRun },
-    ...{ rows: source.counts().rows, accepted: run.accepted, created: 0, unchanged: 0, blank: source.counts().blank },
+    ...{ ...source.counts(), accepted: run.accepted, created: 0, unchanged: 0 },
     ...{ refused_rows: refused.count(), refused: refused.listed(), refused_file: refused.path() },
     ...(kept === null ? {} : { resumed_at_line: kept.line + 1 }),
     ...(remarks.length === 0 ? {} : { remarks }),

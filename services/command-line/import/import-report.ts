@@ -27,6 +27,8 @@ export type ImportReport = {
   readonly changed?: number
   /** Rows of which no value is imported, because it is blank. */
   readonly blank: number
+  /** Rows that `--where` leaves out. */
+  readonly unselected?: number
   /** Number of refused rows. `refused` has the first 10,000 of them. */
   readonly refused_rows: number
   readonly refused: readonly RefusedRow[]
@@ -46,6 +48,10 @@ export type ImportReport = {
 }
 
 export const noRowsRemark = 'The file has no rows.'
+
+/** Remark of a file with too many readings out of step to compare all of them. */
+export const uncomparedRemark = (line: number): string =>
+  `Readings from line ${line} on are not compared with earlier ones: the later row of equal meters and times wins. Split the file.`
 
 /** Maximum number of refused rows, notes and objects in a report. */
 export const maxListed = 10_000
@@ -67,6 +73,7 @@ const reportLines = (report: ImportReport): readonly string[] => {
     unchanged,
     changed = 0,
     blank,
+    unselected = 0,
     refused,
     refused_rows: refusedRows,
   } = report
@@ -78,6 +85,7 @@ const reportLines = (report: ImportReport): readonly string[] => {
     ...(report.resumed_at_line === undefined ? [] : [`  Continued at line ${report.resumed_at_line}.`]),
     ...(report.remarks ?? []).map(remark => `  ${remark}`),
     ...(blank > 0 ? [`  ${counted(blank, 'row')} without a value.`] : []),
+    ...(unselected > 0 ? [`  ${counted(unselected, 'row')} left out by --where.`] : []),
     ...refused.slice(0, shownRows).map(lineOf),
     ...(more > 0 ? [`    and ${more.toLocaleString('en')} more`] : []),
     ...(report.refused_file === null ? [] : [`  All refused rows: ${report.refused_file}`]),

@@ -35,6 +35,7 @@ export const csvReadingSource = (
   const noted: Noted[] = []
   let rowCount = 0
   let blankCount = 0
+  let unselectedCount = 0
   const open = (header: CsvRow): CsvReadings => {
     const readings = openCsvReadings(header.cells, choices, rules)
     if ('problem' in readings) throw new UsageError(readings.problem)
@@ -53,8 +54,10 @@ export const csvReadingSource = (
       const kept: CsvRow[] = []
       for (const row of isFirst && readings.hasHeader ? rows.slice(1) : rows) {
         rowCount += 1
-        if (readings.addRow(row.cells, row.line)) kept.push(row)
-        else blankCount += 1
+        const result = readings.addRow(row.cells, row.line)
+        if (result === 'read') kept.push(row)
+        else if (result === 'blank') blankCount += 1
+        else unselectedCount += 1
       }
       memory.add(kept)
       yield readings.take()
@@ -67,7 +70,11 @@ export const csvReadingSource = (
     read,
     cellsOf: memory.find,
     forget: memory.forget,
-    counts: () => ({ rows: rowCount, blank: blankCount }),
+    counts: () => ({
+      rows: rowCount,
+      blank: blankCount,
+      ...(unselectedCount === 0 ? {} : { unselected: unselectedCount }),
+    }),
     notes: () => ({ noted, notImported: [] }),
   }
 }

@@ -22,11 +22,15 @@ import { CallError, refusalOf } from '../service-client.ts'
 import { callPatiently, type ImportTarget } from './import-target.ts'
 import type { ReadingBatch } from './reading-batch.ts'
 
+/** Accepted readings of a register by their number in the receipt. The service can refuse them when it makes the intervals. */
+export type SentRegister = { readonly batchId: string; readonly readings: ReadonlyMap<number, FileReading> }
+
 /** Result of a batch: number of accepted readings, refused rows, and the ids of its receipts. */
 export type SentBatch = {
   readonly accepted: number
   readonly refused: readonly RefusedRow[]
   readonly batchIds: readonly string[]
+  readonly registers: readonly SentRegister[]
 }
 
 /** Sends batches of readings. `isDryRun` checks the readings with the rules of the service and sends nothing. */
@@ -114,8 +118,11 @@ const identityOf = (reading: FileReading): string =>
 const firstReadings = (intervals: readonly FileReading[]): ReadonlyMap<string, FileReading> =>
   new Map(intervals.map(reading => [identityOf(reading), reading] as const).reverse())
 
-const refuseDuplicate = (reading: FileReading, first: FileReading): RefusedRow =>
-  refuse(reading, null, 'duplicate_row', `The reading of line ${first.line} has the same meter and times`)
+/** Refuse a reading that has the identity of the reading of an earlier line. */
+export const refuseRepeat = (reading: FileReading, firstLine: number): RefusedRow => {
+  const message = `The reading of line ${firstLine} has the same meter and times. If a column tells them apart, select rows with --where.`
+  return refusedRow(reading.line, null, 'duplicate_row', message)
+}
 
 /** Create a sender. `send` throws `CallError` if the service refuses a submission as a whole or does not answer. */
 export const batchSender = (options: SenderOptions): BatchSender => {
@@ -129,10 +136,13 @@ export const batchSender = (options: SenderOptions): BatchSender => {
         accepted: parts.reduce((sum, { accepted }) => sum + accepted, 0),
         refused: [...batch.refused, ...parts.flatMap(({ refused }) => refused)].sort((a, b) => a.line - b.line),
         batchIds: parts.flatMap(({ batchIds }) => batchIds),
+        registers: parts.flatMap(({ registers }) => registers),
       }
     },
   }
 }
+
+const nothingSent: SentBatch = { accepted: 0, refused: [], batchIds: [], registers: [] }
 
 /** Check readings as the service does, apart from readings that are stored already. */
 const checkBatch = async (batch: ReadingBatch, at: number, find: Finder): Promise<SentBatch> => {
@@ -144,14 +154,12 @@ const checkBatch = async (batch: ReadingBatch, at: number, find: Finder): Promis
     const first = firsts.get(identity)
     const refusal =
       refuseReading(reading, at) ??
-      (first === undefined ? await refuseObjects(reading, find) : refuseDuplicate(reading, first))
+      (first === undefined ? await refuseObjects(reading, find) : refuseRepeat(reading, first.line))
     if (refusal === null) firsts.set(identity, reading)
     else refused.push(refusal)
   }
-  return { accepted: readings.length - refused.length, refused, batchIds: [] }
+  return { ...nothingSent, accepted: readings.length - refused.length, refused }
 }
-
-const nothingSent: SentBatch = { accepted: 0, refused: [], batchIds: [] }
 
 /**
  * Return a writer that replaces the references of a batch by ids: the service reads records with ids several times faster.
@@ -196,7 +204,7 @@ const sendIntervals = async (batch: ReadingBatch, options: SenderOptions, find: 
       throw new CallError(`The service refused the unknown record ${recordNumber}.`, null, null)
     refused.push(await explainFailure(reading, error, { firsts, at: options.at, find }))
   }
-  return { accepted, refused, batchIds: [id] }
+  return { ...nothingSent, accepted, refused, batchIds: [id] }
 }
 
 type Explanation = {
@@ -216,7 +224,7 @@ const explainFailure = async (
   const first = firsts.get(identityOf(reading))
   return first === undefined || first === reading
     ? refuse(reading, null, 'field_invalid', error)
-    : refuseDuplicate(reading, first)
+    : refuseRepeat(reading, first.line)
 }
 
 const sendRegisters = async ({ registers }: ReadingBatch, options: SenderOptions): Promise<readonly SentBatch[]> => {
@@ -238,11 +246,14 @@ const sendRegister = async (readings: readonly FileReading[], options: SenderOpt
   const answer = await callPatiently(call, options.signal, options.onWait)
   if (answer.status === 200 && answer.body !== null) {
     const { id, records_accepted: accepted, failed_records: failed } = answer.body
+    const sent = new Map([first, ...rest].map((reading, index) => [index + 1, reading]))
     const refused = failed.flatMap(({ record_num: recordNumber, error }) => {
-      const reading = recordNumber === 1 ? first : rest[recordNumber - 2]
+      const reading = sent.get(recordNumber)
+      sent.delete(recordNumber)
       return reading === undefined ? [] : [explainRegister(reading, [first, ...rest], error, options.at)]
     })
-    return { accepted, refused: [...early, ...refused], batchIds: [id] }
+    const registers = [{ batchId: id, readings: sent }]
+    return { accepted, refused: [...early, ...refused], batchIds: [id], registers }
   }
   const error = refusalOf('PUT', path, answer)
   if (!isRefusalOfRegister(error)) throw error
@@ -267,7 +278,7 @@ const explainRegister = (
   const first = readings.find(other => other.start === start)
   return first === undefined || first === reading
     ? refuse(reading, 'register', 'field_invalid', error)
-    : refuseDuplicate(reading, first)
+    : refuseRepeat(reading, first.line)
 }
 
 /** Statuses that say the register is wrong, not the key or the request. */

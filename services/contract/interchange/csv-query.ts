@@ -1,6 +1,12 @@
 import type { z } from 'zod'
 import type { TimeZone } from '../../domain/civil-time.ts'
-import { type ColumnChoices, readColumnChoices, readingFields } from '../../domain/interchange/csv/columns.ts'
+import {
+  type ColumnChoices,
+  readColumnChoices,
+  readingFields,
+  readPairs,
+  splitList,
+} from '../../domain/interchange/csv/columns.ts'
 import { isReadingField } from '../../domain/interchange/csv/csv-readings.ts'
 import { type CsvRules, unitOf } from '../../domain/interchange/csv/csv-rules.ts'
 import { readIntervalLength } from '../../domain/interchange/csv/interval-length.ts'
@@ -32,6 +38,8 @@ export const csvParameters = parameters({
   thousands: oneOf('comma', 'point', 'space', 'apostrophe')
     .optional()
     .describe('Mark between thousands of a CSV body. Default: none.'),
+  where: text().optional().describe('Rows of a CSV body to read: COLUMN=TEXT, separated by commas.'),
+  map: text().optional().describe('Words of a CSV body for units and directions: WORD=WORD, separated by commas.'),
   raw: flag.optional().describe('The CSV body is an export with raw=true: no apostrophe guards its texts.'),
   skip_lines: wholeNumber({ min: 0, max: 9_999 }).optional().describe('Lines before the header of a CSV body.'),
 })
@@ -66,6 +74,9 @@ export const readCsvQuery = (query: CsvQuery, findZone: (name: string) => TimeZo
   if (decimal === thousands) return invalid('thousands', 'must be another mark than decimal')
   const choices = readColumnChoices(query.columns ?? '', isReadingField, readingFields)
   if ('problem' in choices) return refused('field_invalid', choices.problem, 'columns')
+  const [where, words] = [readPairs(splitList(query.where ?? '')), readPairs(splitList(query.map ?? ''))]
+  if ('problem' in where) return refused('field_invalid', where.problem, 'where')
+  if ('problem' in words) return refused('field_invalid', words.problem, 'map')
   const rules: CsvRules = {
     layout: query.layout ?? 'long',
     location: objectName(query.location_id),
@@ -81,6 +92,8 @@ export const readCsvQuery = (query: CsvQuery, findZone: (name: string) => TimeZo
       thousands: thousands === undefined ? '' : thousandsMarks[thousands],
     },
     ambiguous: query.ambiguous ?? null,
+    where: where.map(([heading, columnText]) => ({ heading, text: columnText })),
+    words: new Map(words.map(([word, meaning]) => [word.toUpperCase(), meaning])),
     isRaw: query.raw === true,
   }
   return accepted({ rules, choices })

@@ -26,6 +26,11 @@ export type Columns = { readonly indexes: ReadonlyMap<string, readonly number[]>
 /** Problem with columns, as a sentence for the user. */
 export type ColumnsProblem = { readonly problem: string }
 
+/** Split a list at its commas. A part with a comma is in double quotes. */
+export const splitList = (text: string): readonly string[] => text.match(/(?:"[^"]*"|[^,"])+/g) ?? []
+
+const unquoted = (text: string): string => text.trim().replace(/^"(.*)"$/, '$1')
+
 /**
  * Read a text such as `start=From,value=3,session=`. A heading with a comma is in double quotes.
  * Returns a problem for texts of another form, unknown fields and fields that are given twice.
@@ -36,20 +41,14 @@ export const readColumnChoices = (
   names: readonly string[],
 ): ColumnChoices | ColumnsProblem => {
   const choices = new Map<string, string>()
-  for (const part of text.match(/(?:"[^"]*"|[^,"])+/g) ?? []) {
+  for (const part of splitList(text)) {
     const equals = part.indexOf('=')
     const field = part.slice(0, Math.max(equals, 0)).trim()
     if (equals < 0 || !isField(field)) {
       return { problem: `"${part}" must be field=heading. Fields: ${names.join(', ')}.` }
     }
     if (choices.has(field)) return { problem: `The column of ${field} is given twice.` }
-    choices.set(
-      field,
-      part
-        .slice(equals + 1)
-        .trim()
-        .replace(/^"(.*)"$/, '$1'),
-    )
+    choices.set(field, unquoted(part.slice(equals + 1)))
   }
   return choices
 }
@@ -67,13 +66,27 @@ const namesInApi: Readonly<Record<string, string>> = {
   record_reference_id: 'record',
 }
 
+/**
+ * Read texts such as `Type=Electricity` as pairs. The name ends at the first equals sign. Returns a problem for a text without
+ * name or equals sign.
+ */
+export const readPairs = (texts: readonly string[]): readonly (readonly [string, string])[] | ColumnsProblem => {
+  const pairs: [string, string][] = []
+  for (const text of texts) {
+    const equals = text.indexOf('=')
+    if (equals < 1) return { problem: `"${text}" must be NAME=TEXT.` }
+    pairs.push([unquoted(text.slice(0, equals)), unquoted(text.slice(equals + 1))])
+  }
+  return pairs
+}
+
 /** Fields whose cells are joined: times with a space, values as a sum. */
 const joinedFields: ReadonlySet<string> = new Set(['start', 'end', 'time', 'day', 'value', 'register'])
 
 const quotedHeadings = (header: readonly string[]): string => header.map(heading => `"${heading}"`).join(', ')
 
 /** Return the column of a heading or of a number from 1. An exact heading wins over another case, and over a number. */
-const indexOfChoice = (header: readonly string[], choice: string): number | ColumnsProblem => {
+export const indexOfChoice = (header: readonly string[], choice: string): number | ColumnsProblem => {
   const matches = (test: (heading: string) => boolean) =>
     header.flatMap((heading, index) => (test(heading) ? [index] : []))
   const exact = matches(heading => heading === choice)

@@ -1,5 +1,13 @@
 import { type ReadRow, refusedRow } from '../reading.ts'
-import { type ColumnChoices, type Columns, type ColumnsProblem, findColumns, readingFields } from './columns.ts'
+import {
+  type ColumnChoices,
+  type Columns,
+  type ColumnsProblem,
+  findColumns,
+  indexOfChoice,
+  readingFields,
+  unguardText,
+} from './columns.ts'
 import { type CsvRules, columnsProblem } from './csv-rules.ts'
 import { type LocalTimes, localTimes } from './local-times.ts'
 import { isLongRow, longRowReader, type RowReader } from './long-rows.ts'
@@ -11,8 +19,8 @@ export type CsvReadings = {
   readonly otherHeadings: readonly string[]
   /** Whether the first row of the file has headings. Else it is a row of readings. */
   readonly hasHeader: boolean
-  /** Add a row. Returns false if it has no value. */
-  readonly addRow: (cells: readonly string[], line: number) => boolean
+  /** Add a row. A blank row has no value. An unselected row has another text in a column than the rules require. */
+  readonly addRow: (cells: readonly string[], line: number) => 'read' | 'blank' | 'unselected'
   /** Return the readings and refused rows that are complete, in file order. */
   readonly take: () => readonly ReadRow[]
   /** Complete the rows that wait for the second run of a doubled hour. */
@@ -53,6 +61,19 @@ const listHeadings = (header: readonly string[]): string => {
   return [...listed, ...(header.length > maxListedHeadings ? ['…'] : [])].join(', ')
 }
 
+type SelectedColumn = { readonly index: number; readonly text: string }
+
+/** Find the columns that select rows. */
+const findSelected = (header: readonly string[], { where }: CsvRules): readonly SelectedColumn[] | ColumnsProblem => {
+  const selected: SelectedColumn[] = []
+  for (const { heading, text } of where) {
+    const index = indexOfChoice(header, heading)
+    if (typeof index !== 'number') return index
+    selected.push({ index, text })
+  }
+  return selected
+}
+
 /**
  * Return the columns of a file without headings: all columns are chosen by number, and the first row has readings.
  * Null: the first row has headings.
@@ -85,15 +106,21 @@ export const openCsvReadings = (
   const problem = columnsProblem(columns, rules)
   if (problem !== null) return { problem: `${problem.problem} The file has the columns ${listHeadings(header)}.` }
   const times = rules.zone === null ? instantsOnly() : localTimes(rules.zone, rules.ambiguous)
+  const selected = findSelected(header, rules)
+  if ('problem' in selected) return selected
+  const selecting = new Set(selected.map(({ index }) => index))
   const open = (readRow: RowReader, usedOthers: ReadonlySet<number>): CsvReadings => ({
-    otherHeadings: columns.others.filter(index => !usedOthers.has(index)).map(index => header[index] ?? ''),
+    otherHeadings: columns.others
+      .filter(index => !usedOthers.has(index) && !selecting.has(index))
+      .map(index => header[index] ?? ''),
     hasHeader,
     addRow: (cells, line) => {
+      if (!selected.every(({ index, text }) => unguardText(cells[index] ?? '').trim() === text)) return 'unselected'
       const isShortDay = rules.layout === 'wide' && cells.length < header.length
-      if (isShortDay || hasColumnsOf(header, cells)) return readRow(cells, line)
+      if (isShortDay || hasColumnsOf(header, cells)) return readRow(cells, line) ? 'read' : 'blank'
       const message = `The row has ${cells.length} columns, and the header has ${header.length}.`
       times.add(refusedRow(line, null, 'wrong_columns', message))
-      return true
+      return 'read'
     },
     take: times.take,
     end: times.end,

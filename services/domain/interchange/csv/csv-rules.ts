@@ -7,6 +7,9 @@ import type { AmbiguousChoice } from './local-times.ts'
 import type { NumberMarks } from './number-text.ts'
 import type { TimeFormat } from './time-text.ts'
 
+/** Text that a column must have. */
+export type ColumnText = { readonly heading: string; readonly text: string }
+
 /** Values that apply to all rows of a file, and the forms of its texts. */
 export type CsvRules = {
   readonly layout: 'long' | 'wide'
@@ -23,6 +26,10 @@ export type CsvRules = {
   readonly format: TimeFormat | null
   readonly marks: NumberMarks
   readonly ambiguous: AmbiguousChoice
+  /** Rows to read: those whose columns have these texts. */
+  readonly where: readonly ColumnText[]
+  /** Words of the file for a unit or a direction, in upper case, with the words of the service. */
+  readonly words: ReadonlyMap<string, string>
   /** Texts of an export have no apostrophe that guards formulas. */
   readonly isRaw: boolean
 }

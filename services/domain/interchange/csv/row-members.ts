@@ -69,14 +69,15 @@ const textOrNull = (text: string): string | null => (text === '' ? null : text)
 export const memberReader = (header: readonly string[], columns: Columns, rules: CsvRules) => {
   const cell = cellReader(columns)
   const text = textReader(header, columns, rules)
+  const wordOf = (word: string): string => rules.words.get(word.toUpperCase()) ?? word
   return (cells: readonly string[], line: number): RowMembers | RefusedRow => {
     const location = nameOf(cell(cells, 'location'), text(cells, 'location_reference'), rules.location)
     if (location === null) return refusedRow(line, 'location', 'location_not_found', 'The row names no location.')
-    const unitText = cell(cells, 'unit')
+    const unitText = wordOf(cell(cells, 'unit'))
     const units = unitText === '' ? rules.unit : unitOf(unitText)
     if (units === undefined || units === null)
       return refusedRow(line, 'unit', 'field_invalid', `"${unitText}" is no unit. Units are WH, KWH, W and KW.`)
-    const word = cell(cells, 'direction')
+    const word = wordOf(cell(cells, 'direction'))
     const directions = word === '' ? rules.directions : directionsOf(word)
     if (directions === undefined) {
       const message = `"${word}" is no direction. Directions are ${directionWords.join(', ')}.`

@@ -15,7 +15,16 @@ const berlin = timeZone('Europe/Berlin')
 
 const plainRules: CsvRules = {
   ...{ layout: 'long', location: { reference: 'depot' }, device: null, unit: 'KWH', directions: null },
-  ...{ interval: null, label: 'start', zone: null, format: null, ambiguous: null, isRaw: false },
+  ...{
+    interval: null,
+    label: 'start',
+    zone: null,
+    format: null,
+    ambiguous: null,
+    isRaw: false,
+    where: [],
+    words: new Map(),
+  },
   marks: { decimal: '.', thousands: '' },
 }
 
@@ -310,5 +319,31 @@ describe('rows of a day', () => {
     expect(read([text[0], row('2026-03-29', 24), row('2026-06-01', 25)].join('\n'), wide)).toEqual([
       ...['2 wrong_columns', '3 wrong_columns'],
     ])
+  })
+})
+
+describe('rows of several quantities', () => {
+  const text = `
+    time                 | kWh | Type        | flow      | quantity
+    2026-04-01T00:00:00Z | 1   | Electricity | Afname    | kwh
+    2026-04-01T00:00:00Z | 2   | Gas         | Afname    | m3
+    2026-04-01T01:00:00Z | 3   | Electricity | Teruglevering | kwh`
+  const columns = 'value=kWh,direction=flow,unit=quantity'
+  const words = new Map([
+    ['AFNAME', 'IMPORT'],
+    ['TERUGLEVERING', 'EXPORT'],
+  ])
+
+  it('are selected by the text of a column, and their words are mapped', () => {
+    const where = [{ heading: 'Type', text: 'Electricity' }]
+    expect(read(text, { ...hour, words, where }, columns)).toEqual([
+      ...['04-01T00:00 04-01T01:00 1', '04-01T01:00 04-01T02:00 3'],
+    ])
+    expect(
+      read(text, { ...hour, words, where: [...where, { heading: 'flow', text: 'Afname' }] }, columns),
+    ).toHaveLength(1)
+    expect(read(text, { ...hour, words }, columns)[1]).toBe('3 field_invalid')
+    expect(read(text, { ...hour, where }, columns)).toEqual(['2 field_invalid', '4 field_invalid'])
+    expect(read(text, { ...hour, where: [{ heading: 'Kind', text: 'x' }] }, columns)[0]).toContain('no column "Kind"')
   })
 })
