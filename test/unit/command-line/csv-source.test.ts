@@ -159,8 +159,11 @@ describe('text of a file with readings', () => {
   })
 
   it('loses the quote mark that an export adds before a formula', async () => {
-    const file = `start,end,value,record\n${start},${end},6,'=1+2\n`
-    expect((await read(file)).rows).toMatchObject([{ recordReferenceId: '=1+2' }])
+    const row = `${start},${end},6,'=1+2\n`
+    const exported = await read(`start,end,value,record_reference_id\n${row}`)
+    expect(exported.rows).toMatchObject([{ recordReferenceId: '=1+2' }])
+    const other = await read(`start,end,value,record\n${row}`)
+    expect(other.rows).toMatchObject([{ recordReferenceId: "'=1+2" }])
   })
 })
 
