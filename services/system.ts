@@ -247,7 +247,11 @@ const appOf = (
   const declared = operations.map(({ operation }) => operation)
   const liveChecks = [generationCheck(shared), ...roleModules.flatMap(roleModule => roleModule.liveChecks)]
   const staticRoutes = [
-    ...healthRoutes(liveChecks, ready),
+    ...healthRoutes(
+      liveChecks,
+      ready,
+      roleModules.flatMap(roleModule => roleModule.partChecks),
+    ),
     ...apiVersions.map(apiVersion =>
       documentRoute(`/openapi/${apiVersion}.json`, () => openApiSteps(declared, apiVersion, '/')),
     ),

@@ -1,4 +1,5 @@
 import { currentInstant } from '../platform/clock.ts'
+import { recordTopic } from '../platform/log/log.ts'
 import { pricingCache } from '../platform/pricing-cache/pricing-cache.ts'
 import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { timeZone } from '../platform/time-zone.ts'
@@ -16,10 +17,19 @@ export const openIngestGateway = (shared: SharedDependencies, opening: AsyncDisp
     bytes: (bytes: number) => metrics.submittedBytes.inc(bytes),
   }
   const pricing = pricingCache(database, timeZone)
-  const { accepts, refresh } = partitionBacklog(log, shared.slowBacklog)
-  const timer = setInterval(() => void refresh(currentInstant()), backlogPollMs)
+  const { accepts, isFull, refresh } = partitionBacklog(log, shared.slowBacklog)
+  const takesRecords = (): boolean => log.hasSpace(recordTopic) && !isFull()
+  const poll = async (): Promise<void> => {
+    await refresh(currentInstant())
+    metrics.partRefuses.set({ part: 'metering' }, takesRecords() ? 0 : 1)
+  }
+  const timer = setInterval(() => void poll().catch(() => undefined), backlogPollMs)
   opening.defer(() => clearInterval(timer))
   const dependencies = { ...shared, pricing, secret: secrets.secret, generation, accepts, counts }
   const intake = recordIntake(dependencies)
-  return { ...emptyRoleModule, operations: ingestGatewayOperations(dependencies, intake) }
+  return {
+    ...emptyRoleModule,
+    operations: ingestGatewayOperations(dependencies, intake),
+    partChecks: [{ name: 'metering', isHealthy: takesRecords }],
+  }
 }

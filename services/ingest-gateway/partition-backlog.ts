@@ -5,6 +5,8 @@ import type { SlowBacklogSource } from '../platform/role-module.ts'
 export type PartitionBacklog = {
   /** Return whether a partition accepts records of an account and mode now. */
   readonly accepts: (partition: number, liveMode: boolean, accountId: string) => boolean
+  /** Return whether some partition refuses all records. */
+  readonly isFull: () => boolean
   /** Read the backlog of all partitions at `now` (ms). If a read fails, the last state of the partition stays. */
   readonly refresh: (now: number) => Promise<void>
 }
@@ -65,6 +67,7 @@ export const partitionBacklog = (
       const isSlow = state.lag.firstUnreadAgeMs > maxUnreadAgeMs && refreshedAt - state.movedAt < stoppedAfterMs
       return liveMode || !isSlow || isBeingRead(index, state)
     },
+    isFull: () => partitions.some(({ lag }) => lag.fill >= maxFill),
     refresh: async now => {
       refreshedAt = now
       await Promise.allSettled(partitions.map(refreshPartition))

@@ -116,6 +116,8 @@ export type RoleModule = {
   readonly staticRoutes: readonly StaticRoute[]
   /** Checks that the loops of the role make progress. */
   readonly liveChecks: readonly HealthCheck[]
+  /** Checks of parts that can refuse requests while the process stays ready for the others. */
+  readonly partChecks: readonly HealthCheck[]
   /** Add pages that call the API of this process. */
   readonly mount: (app: ReturnType<typeof createApp>) => void
 }
@@ -125,5 +127,6 @@ export const emptyRoleModule: RoleModule = {
   operatorOperations: [],
   staticRoutes: [],
   liveChecks: [],
+  partChecks: [],
   mount: () => undefined,
 }

@@ -86,7 +86,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('processes of one role ea
     const home = await makeHome(client, { import: 0.3 })
     parts.front.fault = 'refuse'
     const all = await parts.start('ingest-gateway', 'query-service', 'webhook-worker')
-    expect(await healthOf(all, 'ready')).toEqual({ status: 200, checks: { postgres: true, log: true } })
+    expect(await healthOf(all, 'ready')).toEqual({ status: 200, checks: { postgres: true, log: true, metering: true } })
     await expect(parts.start('cost-worker')).rejects.toThrow('memory limit')
     const [first] = gateways.splice(0, 1, all)
     await client.ask('PUT', '/meters/interval', [bought(home, 2, '2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z')])

@@ -11,25 +11,42 @@ const checkTimeoutMs = 2_000
 const runCheck = ({ isHealthy }: HealthCheck): Promise<boolean> =>
   withTimeout(checkTimeoutMs, async () => isHealthy()).catch(() => false)
 
-const healthRoute = (path: string, checks: readonly HealthCheck[]): StaticRoute => ({
+const runChecks = (checks: readonly HealthCheck[]) =>
+  Promise.all(checks.map(async check => [check.name, await runCheck(check)] as const))
+
+/**
+ * Create a health route. A failed check answers 503. A part that refuses its requests leaves the status 200, because
+ * load balancers must send the requests of all other parts.
+ */
+const healthRoute = (
+  path: string,
+  checks: readonly HealthCheck[],
+  parts: readonly HealthCheck[] = [],
+): StaticRoute => ({
   path,
   read: async () => {
-    const results = await Promise.all(checks.map(async check => [check.name, await runCheck(check)] as const))
-    const failing = results.filter(([, isHealthy]) => !isHealthy).map(([name]) => name)
+    const [results, partResults] = await Promise.all([runChecks(checks), runChecks(parts)])
+    const isFailing = results.some(([, isHealthy]) => !isHealthy)
+    const isDegraded = partResults.some(([, isHealthy]) => !isHealthy)
+    const status = isFailing ? 'failing' : isDegraded ? 'degraded' : 'ok'
     return {
-      status: failing.length === 0 ? 200 : 503,
+      status: isFailing ? 503 : 200,
       mediaType: 'application/json; charset=utf-8',
-      body: JSON.stringify({ status: failing.length === 0 ? 'ok' : 'failing', checks: Object.fromEntries(results) }),
+      body: JSON.stringify({ status, checks: Object.fromEntries([...results, ...partResults]) }),
       headers: { 'Cache-Control': 'no-store' },
     }
   },
 })
 
-/** Create `/health/live` (the loops make progress) and `/health/ready` (the required stores answer). */
-export const healthRoutes = (live: readonly HealthCheck[], ready: readonly HealthCheck[]): readonly StaticRoute[] => [
-  healthRoute('/health/live', live),
-  healthRoute('/health/ready', ready),
-]
+/**
+ * Create `/health/live` (the loops make progress) and `/health/ready` (the required stores answer; `parts` that refuse
+ * requests are named).
+ */
+export const healthRoutes = (
+  live: readonly HealthCheck[],
+  ready: readonly HealthCheck[],
+  parts: readonly HealthCheck[] = [],
+): readonly StaticRoute[] => [healthRoute('/health/live', live), healthRoute('/health/ready', ready, parts)]
 
 const inBytes = (content: StaticContent): StaticContent => {
   const body = typeof content.body === 'string' ? Buffer.from(content.body) : content.body

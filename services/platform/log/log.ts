@@ -55,6 +55,12 @@ export type Log = {
     bounds: Omit<ReadBounds, 'signal'>,
   ) => Promise<Peek>
 
+  /**
+   * Return whether a topic has the disk space for its largest message. The embedded log refuses appends before the disk
+   * is full. A log on brokers does not see their disks.
+   */
+  readonly hasSpace: (topic: TopicName) => boolean
+
   /** Return the unread messages of a group in a partition. */
   readonly lag: (topic: TopicName, partition: number, group: string) => Promise<Lag>
 

@@ -59,6 +59,12 @@ const recordMetrics = (registry: Registry) => ({
   accepted: addCounter(registry, 'records_accepted_total', 'Records that are durable in their partition', ['lane']),
   submittedBytes: addCounter(registry, 'submitted_bytes_total', 'Bytes of submissions after decompression'),
   refused: addCounter(registry, 'records_refused_total', 'Records refused at submission'),
+  partRefuses: addGauge(
+    registry,
+    'part_refuses',
+    '1 if a part of the process refuses its requests, such as metering on a full disk',
+    ['part'],
+  ),
   stored: addCounter(registry, 'records_stored_total', 'Records written to the cost table', ['lane']),
   unpriced: addCounter(registry, 'records_unpriced_total', 'Rows written without a price'),
   superseded: addCounter(

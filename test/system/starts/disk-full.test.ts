@@ -41,6 +41,15 @@ const untilAnswered = (system: RunningSystem, answers: () => number, enough: num
     60_000,
   )
 
+/** Read the readiness of a system. */
+const readiness = async ({ sandbox }: RunningSystem) => {
+  const answer = await fetch(`${sandbox.base_url}/health/ready`)
+  const { status, checks } = (await answer.json()) as { readonly status: string; readonly checks: object }
+  return { code: answer.status, status, checks }
+}
+
+const stores = { postgres: true, clickhouse: true, log: true }
+
 /** Submit while the disk is filled and emptied again, then audit. Returns the statuses of all answers. */
 const runFull = async (system: RunningSystem, disk: string, file: string): Promise<readonly (number | null)[]> => {
   const client = await login(system.sandbox)
@@ -54,6 +63,10 @@ const runFull = async (system: RunningSystem, disk: string, file: string): Promi
     await fillDisk(disk, join(disk, 'filler'))
     await untilAnswered(system, () => statuses().filter(status => status === 503).length, 5)
     await sleep(3_000)
+    const degraded = { code: 200, status: 'degraded', checks: { ...stores, metering: false } }
+    expect(await readiness(system)).toEqual(degraded)
+    expect(await client.send('GET', '/locations?limit=1')).toMatchObject({ status: 200 })
+    expect(await (await fetch(system.metricsUrl)).text()).toContain('wattledger_part_refuses{part="metering"} 1')
     rmSync(join(disk, 'filler'))
     const before = statuses().length
     const taken = () =>
@@ -61,6 +74,7 @@ const runFull = async (system: RunningSystem, disk: string, file: string): Promi
         .slice(before)
         .filter(status => status === 200)
     await untilAnswered(system, () => taken().length, 10)
+    expect(await readiness(system)).toEqual({ code: 200, status: 'ok', checks: { ...stores, metering: true } })
   } finally {
     enough.abort()
     await load

@@ -78,6 +78,7 @@ export const openKafkaLog = async (options: KafkaLogOptions): Promise<Log> => {
       checkPartition(topic, partition)
       return await peeker.peek(nameOf(topic), partition, from, bounds)
     },
+    hasSpace: () => true,
     lag: async (topic, partition, group) => {
       checkPartition(topic, partition)
       const { end = 0, committed = 0 } = (await offsetsOf(topic, group))[partition] ?? {}

@@ -153,6 +153,11 @@ const createLog = (store: Store, partitions: ReadonlyMap<TopicName, readonly Par
       const { begin, end } = partition.offsetRange
       return { messages: readMessages(partition, from, bounds), begin, end }
     },
+    hasSpace: topic =>
+      hasSpaceFor(
+        freeBytes(store),
+        Math.max(0, ...partitionsOf(topic).map(({ settings }) => settings.maxMessageBytes)),
+      ),
     lag: async (topic, index, group) => lagOf(partitionAt(topic, index), group, store.now()),
     close: async () => {
       if (store.isClosed) return
@@ -209,6 +214,9 @@ const freeBytes = ({ folder }: Store): number => {
   return bavail * bsize
 }
 
+/** Return whether free bytes are enough for a message of `size` bytes. */
+const hasSpaceFor = (free: number, size: number): boolean => free - 2 * size >= reserveBytes.append
+
 const diskFull = (cause?: unknown): Failure =>
   new Failure('log_full', 'The disk has no space for the log. Free some space.', { retriable: true, cause })
 
@@ -224,7 +232,7 @@ const stage = (store: Store, pending: PendingCommit, item: Write, now: number): 
     trim(store, pending, partition, now, partition.settings.capacityBytes)
     return 0
   }
-  if (pending.free - 2 * item.size < reserveBytes.append) return diskFull()
+  if (!hasSpaceFor(pending.free, item.size)) return diskFull()
   const capacityBytes = partition.settings.capacityBytes - item.size
   if (usedBytes(pending, partition) > capacityBytes) trim(store, pending, partition, now, capacityBytes)
   const offsetRange = pending.offsetRanges.get(partition) ?? partition.offsetRange
