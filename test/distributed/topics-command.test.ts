@@ -21,6 +21,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('wattledger topics', { ti
     }
     return {
       run: (...args: readonly string[]) => runCommand(['topics', '--replicas', '1', ...args], variables),
+      runWithDefaults: () => runCommand(['topics'], variables),
       generation: () => readTopicGeneration(database.operator, recordTopic),
       openLog: () => openKafkaLog({ address: plainAddress(brokers), prefix, now: () => Date.now() }),
       prefix,
@@ -37,6 +38,15 @@ describe.skipIf(skippedWithout('any broker') !== null)('wattledger topics', { ti
     const second = await fixture.run()
     expect([second.code, second.out]).toEqual([0, 'The topics match the plan.\n'])
     expect(await fixture.generation()).toEqual({ generation: 0, partitions: 8 })
+  })
+
+  it('names the option that fits if there are fewer brokers than replicas, and creates nothing', async () => {
+    await using fixture = await open()
+    const { code, err } = await fixture.runWithDefaults()
+    expect([code, err]).toEqual([1, expect.stringContaining('Each partition gets 3 replicas, but there is 1 broker.')])
+    expect(err).toContain('"--replicas 1"')
+    expect(await fixture.generation()).toBe(null)
+    expect((await fixture.run()).out).toContain(`created ${fixture.prefix}${recordTopic}`)
   })
 
   it('reports drift as a table, and changes nothing', async () => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Admin, ConfigResourceTypes, findErrorBy } from '@platformatic/kafka'
+import { Failure } from '../../failure.ts'
 import { type TopicName, type TopicSettings, topicNames, topics } from '../log.ts'
 import { clientOptions, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
 import type { KafkaAddress } from './kafka-settings.ts'
@@ -55,15 +56,28 @@ const plannedTopic = (topic: TopicName, plan: TopicPlan): Topic => {
   }
 }
 
-/** List the missing topics. Throws `log_away` as `ensureTopics` does. */
+/**
+ * List the missing topics. Throws `too_few_brokers` if one is missing and needs more replicas than there are brokers,
+ * and `log_away` as `ensureTopics` does.
+ */
 export const missingTopics = (
   address: KafkaAddress,
-  { prefix }: Pick<TopicPlan, 'prefix'>,
+  { prefix, replicas }: Pick<TopicPlan, 'prefix' | 'replicas'>,
 ): Promise<readonly TopicName[]> =>
   withAdmin(address, async admin => {
     const known = new Set(await admin.listTopics())
-    return topicNames.filter(topic => !known.has(prefix + topic))
+    const missing = topicNames.filter(topic => !known.has(prefix + topic))
+    if (missing.length > 0) await refuseTooFewBrokers(admin, replicas)
+    return missing
   })
+
+const refuseTooFewBrokers = async (admin: Admin, replicas: number): Promise<void> => {
+  const count = (await admin.metadata({ topics: [], forceUpdate: true })).brokers.size
+  if (replicas <= count) return
+  const found = count === 1 ? 'there is 1 broker' : `there are ${count} brokers`
+  const advice = `Start more brokers, or run the command with "--replicas ${count}".`
+  throw new Failure('too_few_brokers', `Each partition gets ${replicas} replicas, but ${found}. ${advice}`)
+}
 
 /**
  * Create missing topics and compare existing topics with the plan. Existing topics are not changed. Throws `log_away`
