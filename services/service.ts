@@ -2,9 +2,10 @@ import { constants } from 'node:os'
 import { environment, readConfig, readRoles, roles } from './platform/config/config.ts'
 import { ConfigError, isFailure } from './platform/failure.ts'
 import { fileErrorText } from './platform/file-error.ts'
-import { createLogger } from './platform/telemetry/logger.ts'
+import { createLogger, type Logger } from './platform/telemetry/logger.ts'
 import { version } from './platform/version.ts'
 import { welcome } from './sandbox.ts'
+import type { Report } from './stores.ts'
 import { openSystem } from './system.ts'
 
 /** Return the default of a setting as text. Descriptions contain computed defaults, such as a created secret. */
@@ -64,6 +65,21 @@ const stopSignal = (): Promise<NodeJS.Signals> =>
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
   })
 
+/** Report of the start: lines for the terminal, and entries of the log after `end`. */
+const startReport = (logger: Logger): { readonly report: Report; readonly end: () => void } => {
+  let hasEnded = false
+  return {
+    report: (line, error) => {
+      if (!hasEnded) process.stdout.write(`  ${line}\n`)
+      else if (error === undefined) logger.info(line)
+      else logger.warn({ err: error }, line)
+    },
+    end: () => {
+      hasEnded = true
+    },
+  }
+}
+
 /**
  * Run the service until SIGTERM or Ctrl-C: start, print the addresses, drain, exit code 0.
  * A failed start prints the reason. Its exit code is 1.
@@ -86,7 +102,9 @@ export const runService = async (
     const config = readConfig(variables)
     const chosenRoles = readRoles(args, config)
     const logger = createLogger(config.logLevel)
-    const system = await openSystem(config, logger, line => process.stdout.write(`  ${line}\n`), chosenRoles)
+    const start = startReport(logger)
+    const system = await openSystem(config, logger, start.report, chosenRoles)
+    start.end()
     process.stdout.write(welcome(system, config.dataFolder, performance.now() - startedAt))
     logger.info({ port: system.port, start_ms: Math.round(performance.now() - startedAt) }, 'Service ready')
     const signal = await stopping

@@ -33,8 +33,8 @@ const schemaTimeoutMs = 5_000
 // Packages of stores are imported on demand: the Kafka client takes a quarter of the start time, the ClickHouse engine
 // 145 MB.
 
-/** Prints a line about a slow step of the start. */
-export type Report = (line: string) => void
+/** Reports a slow step of the start, or that a store was interrupted and recovers, with its error. */
+export type Report = (line: string, error?: unknown) => void
 
 const openPostgres = async (
   config: Config,

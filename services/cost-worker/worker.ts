@@ -232,7 +232,13 @@ const run = async (worker: Worker): Promise<void> => {
       state.isLogFull = isFailure(error) && error.code === 'log_full'
       state.isLogFullForSlowWork ||= state.isLogFull
       backoffMs = Math.min(maxBackoffMs, Math.max(100, backoffMs * 2))
-      options.logger.error({ err: error, again_in_ms: backoffMs }, 'Step failed, retrying')
+      // Partitions move when a worker joins or leaves. Their next reader repeats the step.
+      if (isFailure(error) && error.code === 'lane_lost')
+        options.logger.info(
+          { reason: error.message, again_in_ms: backoffMs },
+          'Partitions were reassigned, reading again',
+        )
+      else options.logger.error({ err: error, again_in_ms: backoffMs }, 'Step failed, retrying')
       await restart(worker, backoffMs)
     }
   }

@@ -1,5 +1,7 @@
+import { MultipleErrors, ProtocolError } from '@platformatic/kafka'
 import { describe, expect, it } from 'vitest'
 import { type OffsetCommit, openKafkaAssignment } from '../../services/platform/log/kafka/kafka-assignment.ts'
+import { logUnavailable } from '../../services/platform/log/kafka/kafka-client.ts'
 import { offsetCommitter } from '../../services/platform/log/kafka/kafka-group.ts'
 import { recordTopic, type StoredMessage } from '../../services/platform/log/log.ts'
 
@@ -111,7 +113,25 @@ describe('offset commits', () => {
   it('reject every commit of a refused request', async () => {
     const { answers, commit } = delayedCommits()
     const committed = openAssignment(commit).assignment.commit(11)
-    answers[0]?.reject(new Error('fenced'))
-    await expect(committed).rejects.toMatchObject({ code: 'lane_lost' })
+    answers[0]?.reject(new Error('the network broke'))
+    await expect(committed).rejects.toMatchObject({ code: 'commit_refused' })
+  })
+
+  it.each([
+    ['ILLEGAL_GENERATION', 'lane_lost'],
+    ['UNKNOWN_MEMBER_ID', 'lane_lost'],
+    ['REBALANCE_IN_PROGRESS', 'lane_lost'],
+    ['FENCED_MEMBER_EPOCH', 'lane_lost'],
+    ['STALE_MEMBER_EPOCH', 'lane_lost'],
+    ['GROUP_AUTHORIZATION_FAILED', 'commit_refused'],
+    ['COORDINATOR_NOT_AVAILABLE', 'commit_refused'],
+  ])('fail after %s of the brokers with %s', async (id, code) => {
+    const refused = new MultipleErrors('Commit failed.', [new ProtocolError(id)])
+    for (const error of [refused, logUnavailable('Kafka: a commit failed.', refused)]) {
+      const { answers, commit } = delayedCommits()
+      const committed = openAssignment(commit).assignment.commit(11)
+      answers[0]?.reject(error)
+      await expect(committed).rejects.toMatchObject({ code })
+    }
   })
 })

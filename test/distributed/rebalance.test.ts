@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, expect, it } from 'vitest'
+import type { Role } from '../../services/platform/config/config.ts'
 import { openProcesses, openProxy } from '../support/kafka/processes.ts'
 import { roleInstance } from '../support/kafka/role-instance.ts'
 import { sharedBrokers, skippedWithout } from '../support/kafka/shared-broker.ts'
@@ -16,13 +17,12 @@ const hour = (index: number) => [`2025-06-02T${10 + index}:00:00Z`, `2025-06-02T
 /** Start one process per role, and prepare a second worker. */
 const openFixture = async () => {
   const processes = stack.use(await openProcesses(await sharedBrokers(), `test-${randomUUID()}.`))
-  const post = (role: 'query-service' | 'ingest-gateway' | 'cost-worker') =>
-    roleInstance([role], of => processes.start(...of))
+  const post = (...roles: readonly Role[]) => roleInstance(roles, of => processes.start(...of))
   const [query, gateway, first, second] = [
     post('query-service'),
     post('ingest-gateway'),
-    post('cost-worker'),
-    post('cost-worker'),
+    post('cost-worker', 'webhook-worker'),
+    post('cost-worker', 'webhook-worker'),
   ]
   await query.start()
   await Promise.all([gateway.start(), first.start()])
@@ -31,7 +31,13 @@ const openFixture = async () => {
     () => query.process(),
   )
   const { url } = stack.use(await ways)
-  return { client: await login({ ...processes.sandbox(), base_url: url }), second }
+  return { client: await login({ ...processes.sandbox(), base_url: url }), first, second }
+}
+
+/** List the lines of a running service that are no entries of the log, and entries of level error. */
+const errorsIn = (output: string): readonly string[] => {
+  const lines = output.slice(output.indexOf('"msg":"Service ready"')).split('\n').slice(1)
+  return lines.filter(line => line !== '' && !/^\{"level":"(?:debug|info|warn)",.*\}$/.test(line))
 }
 
 it.skipIf(skippedWithout('any broker') !== null)(
@@ -40,7 +46,7 @@ it.skipIf(skippedWithout('any broker') !== null)(
     timeout: 240_000,
   },
   async () => {
-    const { client, second } = await openFixture()
+    const { client, first, second } = await openFixture()
     const homes = await Promise.all(Array.from({ length: 16 }, () => makeHome(client, { import: 0.2 })))
     const submit = (index: number) => client.submit(homes.map(home => bought(home, 1, ...hour(index))))
     const costs = async (): Promise<readonly (number | null)[]> =>
@@ -49,6 +55,7 @@ it.skipIf(skippedWithout('any broker') !== null)(
     expect(await costs()).toEqual(homes.map(() => 0.2))
 
     await second.start()
+    const workers = [first.process(), second.process()].filter(one => one !== null)
     const metrics = /metrics\s+(http\S+)/.exec(second.process()?.output() ?? '')?.[1] ?? ''
     const takesPart = async (): Promise<boolean> => {
       await submit(0)
@@ -69,5 +76,6 @@ it.skipIf(skippedWithout('any broker') !== null)(
     expect((await second.stop()).code).toBe(0)
     await submit(1)
     expect(await costs()).toEqual([...homes, ...homes].map(() => 0.5))
+    expect(workers.flatMap(({ output }) => errorsIn(output()))).toEqual([])
   },
 )

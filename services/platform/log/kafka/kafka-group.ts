@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Consumer, findErrorBy, type MessagesStream } from '@platformatic/kafka'
-import { Failure } from '../../failure.ts'
+import { Failure, isFailure } from '../../failure.ts'
 import { groupCommit } from '../group-commit.ts'
 import type { Assignment, Subscription, TopicName } from '../log.ts'
 import { type KafkaAssignment, type OffsetCommit, openKafkaAssignment } from './kafka-assignment.ts'
@@ -90,6 +90,16 @@ const retryDelayMs = 500
 const checkIntervalMs = 250
 /** Error codes of a member that the group no longer knows, or knows as another member. */
 const fencedCodes = [25, 82, 110, 113]
+/** Error codes of a commit during a rebalance: an old generation of the group, or the above. */
+const rebalanceCodes = [22, 27, ...fencedCodes]
+
+const hasCode = (error: unknown, codes: readonly number[]): boolean => {
+  const brokerError: unknown = isFailure(error) ? error.cause : error
+  return brokerError instanceof Error && codes.some(code => findErrorBy(brokerError, 'apiCode', code) !== null)
+}
+
+const reassigned = (of: string, cause?: unknown): Failure =>
+  new Failure('lane_lost', `The offset in ${of} was not committed: its partition was reassigned.`, { cause })
 
 /**
  * Join a group. After any error of its membership or of a commit, all assignments are lost and a new member joins.
@@ -104,14 +114,14 @@ export const joinGroup = (options: GroupOptions): Subscription => {
   const commit = offsetCommitter(`${topic} of ${group}`, async offsetCommits => {
     const current = member
     try {
-      if (current === null) throw new Error('The member is not in the group.')
+      if (current === null) throw reassigned(`${topic} of ${group}`)
       await withLogTimeout(
         requestTimeoutMs,
         'a commit',
         current.consumer.commit({ offsets: offsetCommits.map(offsetCommit => toKafkaOffset(topicName, offsetCommit)) }),
       )
     } catch (error) {
-      current?.broken.resolve('a commit was refused')
+      current?.broken.resolve(hasCode(error, rebalanceCodes) ? 'the group was rebalanced' : 'a commit was refused')
       if (member === current) assignments.loseAll()
       throw error
     }
@@ -158,14 +168,18 @@ export const joinGroup = (options: GroupOptions): Subscription => {
 /**
  * Create a function that commits offsets by `send`. Commits that arrive during a request share the next request. A
  * commit of a lost partition is left out: the brokers accept an offset from any member, and another reader may have the
- * partition. `of` names the group and topic. The promise rejects with `lane_lost`.
+ * partition. `of` names the group and topic. The promise rejects with `lane_lost` for a partition that was reassigned,
+ * and with `commit_refused` after any other error.
  */
 export const offsetCommitter = (
   of: string,
   send: (offsetCommits: readonly OffsetCommit[]) => Promise<void>,
 ): ((offsetCommit: OffsetCommit) => Promise<void>) => {
-  const commitFailure = (cause?: unknown): Failure =>
-    new Failure('lane_lost', `The offset in ${of} was not committed.`, { cause })
+  const commitFailure = (cause: unknown): Failure => {
+    if (isFailure(cause) && cause.code === 'lane_lost') return cause
+    if (hasCode(cause, rebalanceCodes)) return reassigned(of, cause)
+    return new Failure('commit_refused', `The offset in ${of} was not committed.`, { cause })
+  }
   const commits = groupCommit(async (requested: readonly OffsetCommit[]): Promise<readonly (undefined | Error)[]> => {
     const uncommitted = new Set(requested.filter(offsetCommit => !offsetCommit.lost.aborted))
     try {
@@ -173,7 +187,7 @@ export const offsetCommitter = (
     } catch (cause) {
       throw commitFailure(cause)
     }
-    return requested.map(offsetCommit => (uncommitted.has(offsetCommit) ? undefined : commitFailure()))
+    return requested.map(offsetCommit => (uncommitted.has(offsetCommit) ? undefined : reassigned(of)))
   }, 10_000)
   return async offsetCommit => void (await commits.submit(offsetCommit))
 }
@@ -231,7 +245,7 @@ const openMember = ({ address, topicName, group }: GroupOptions, updateAssignmen
     updateAssignments(member)
   })
   consumer.on('consumer:heartbeat:error', ({ error }) => {
-    if (fencedCodes.some(code => findErrorBy(error, 'apiCode', code) !== null)) broken.resolve('the member is fenced')
+    if (hasCode(error, fencedCodes)) broken.resolve('the member is fenced')
   })
 
   const streaming = consume(consumer, topicName, () => broken.resolve('the stream ended'))
