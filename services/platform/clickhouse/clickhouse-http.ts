@@ -36,9 +36,9 @@ const maxConnections = 24
 export const readLimits = { maxConcurrent: maxConnections - 4, maxConcurrentPerAccount: 10 } as const
 /** Time limit of an export. */
 const exportTimeoutMs = 3_600_000
-const exportSettings = {
-  cancel_http_readonly_queries_on_client_close: 1,
-} as const
+/** The server ends the read of a client that has left. It does so only for statements that it knows to be reads. */
+const readSettings = { readonly: '2', cancel_http_readonly_queries_on_client_close: 1 } as const
+const lineRead = { format: 'JSONCompactEachRow', clickhouse_settings: readSettings } as const
 /** Time limit of an insert during `close`. The next reader of its messages repeats an interrupted insert. */
 const closeTimeoutMs = 3_000
 
@@ -73,10 +73,12 @@ export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse =
     }
   }
   const command = (sql: string) => call(async () => void (await client.command({ query: sql })))
-  const lines = (sql: string) =>
-    call(async () => (await client.query({ query: sql, format: 'JSONCompactEachRow' })).text())
+  const lines = (sql: string) => call(async () => (await client.query({ query: sql, ...lineRead })).text())
   const blocks = (sql: string) =>
-    call(async () => buffer((await client.exec({ query: `${sql} FORMAT Native` })).stream))
+    call(async () => {
+      const { stream } = await client.exec({ query: `${sql} FORMAT Native`, clickhouse_settings: readSettings })
+      return buffer(stream)
+    })
   const rows = async (sql: string) => linesOf(await lines(sql)).map(line => JSON.parse(line) as readonly unknown[])
   return {
     command,
@@ -109,7 +111,7 @@ export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse =
       call(async () => {
         const { stream } = await exporter.exec({
           query: `${select} SETTINGS ${fileSettings(format)} FORMAT ${engineFormats[format]}`,
-          clickhouse_settings: exportSettings,
+          clickhouse_settings: readSettings,
           abort_signal: signal,
         })
         await pipeline(stream, createWriteStream(path, { flags: 'wx', mode: 0o600 }), { signal })
