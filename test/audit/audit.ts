@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { print, whole } from '../demo/terminal.ts'
 import { missingKafkaTool } from '../support/kafka/artefacts.ts'
+import { missingClickHouse } from '../support/stores/clickhouse-server.ts'
 import { closeOnSignals, closeWithRun } from '../support/system/close-with-run.ts'
 import { type BulkAudit, openBulk } from './bulk/run-bulk.ts'
 import { type AuditOptions, help, OptionError, parseOptions } from './options.ts'
@@ -10,8 +11,8 @@ import { type Audit, openAudit } from './run-audit.ts'
 const printOptions = (options: AuditOptions): void => {
   const { records, kills, seed, connections, without, isDistributed } = options
   const profile = isDistributed ? 'distributed' : 'embedded'
-  const missing = isDistributed ? missingKafkaTool() : null
-  if (missing !== null) throw new OptionError(`--distributed cannot start a broker: ${missing}`)
+  const missing = isDistributed ? (missingKafkaTool() ?? missingClickHouse()) : null
+  if (missing !== null) throw new OptionError(`--distributed cannot start its stores: ${missing}`)
   const size = [`${whole(records)} records`, profile, `${kills} kills`, `${connections} connections`, `seed ${seed}`]
   const leftOut = without.size === 0 ? [] : [`without ${[...without].join(', ')}`]
   print(`\n  Audit of ${[...size, ...leftOut].join(', ')}\n`)

@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
 import type { Sandbox } from '../../services/platform/access/sandbox-file.ts'
 import type { Random } from '../support/random.ts'
 import { type Client, login } from '../support/system/client.ts'
@@ -20,6 +22,17 @@ export type AuditedSystem = AsyncDisposable & {
   /** List the processes that stopped after SIGTERM with an error or too late. */
   readonly failedStops: () => readonly string[]
   readonly stop: () => Promise<void>
+  /** Alter one stored row of the stopped system. Return the id of the record. */
+  readonly alterRow: () => Promise<string>
+}
+
+/** Alter one row of a store: the folder of the embedded engine, or the URL of a server. Return the id of the record. */
+export const alterRow = (store: string): string => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, 'alter-row.ts'), store], {
+    encoding: 'utf8',
+  })
+  if (status !== 0) throw new Error(`The row could not be altered:\n${stderr}`)
+  return stdout.trim()
 }
 
 export type DeadLetter = { readonly id: string; readonly code: string; readonly reason: string }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../support/system/client.ts'
 import { launchSystem, type RunningSystem, startSystem } from '../support/system/running-system.ts'
-import { type AuditedSystem, type Caller, renewingClient } from './audited-system.ts'
+import { type AuditedSystem, alterRow, type Caller, renewingClient } from './audited-system.ts'
 
 /** Create an embedded system on a data folder, not started. Its fault is SIGKILL. */
 export const embeddedSystem = (folder: string): AuditedSystem => {
@@ -58,6 +58,7 @@ export const embeddedSystem = (folder: string): AuditedSystem => {
     },
     failedStops: () => [],
     stop,
+    alterRow: async () => alterRow(join(folder, 'clickhouse')),
     [Symbol.asyncDispose]: async () => {
       caller = null
       await system?.stop()

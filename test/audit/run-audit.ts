@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Journal, openJournal } from '../support/ledger/journal.ts'
@@ -81,14 +80,6 @@ export const runLoad = async (load: Load): Promise<void> => {
   observe('load', progress.records, total)
 }
 
-const alterRow = (folder: string): string => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, 'alter-row.ts'), folder], {
-    encoding: 'utf8',
-  })
-  if (status !== 0) throw new Error(`The row could not be altered:\n${stderr}`)
-  return stdout.trim()
-}
-
 const clientOf = (system: AuditedSystem): Client => {
   const caller = system.caller()
   if (caller === null) throw new Error('The system does not run.')
@@ -169,7 +160,7 @@ export const openAudit = async (options: AuditOptions, observe: Observer): Promi
     },
     alter: async () => {
       await system.stop()
-      const id = alterRow(folder)
+      const id = await system.alterRow()
       await system.start()
       return id
     },

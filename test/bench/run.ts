@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { missingKafkaTool } from '../support/kafka/artefacts.ts'
+import { missingClickHouse } from '../support/stores/clickhouse-server.ts'
 import { closeOnSignals } from '../support/system/close-with-run.ts'
 import { openEmbedded } from './bench-system.ts'
 import { componentFigures } from './component-figures.ts'
@@ -61,18 +62,18 @@ const run = async (measures: Measures, profile: string): Promise<void> => {
   writeFileSync('bench.json', `${JSON.stringify({ profile, cores: cpus().length, lines }, null, 2)}\n`)
 }
 
-/** Exit with code 1 if no broker can be started. */
-const requireBroker = (): void => {
-  const missing = process.env['KAFKA_BROKERS'] === undefined ? missingKafkaTool() : null
+/** Exit with code 1 if the stores of the distributed profile cannot be started. */
+const requireStores = (): void => {
+  const missing = (process.env['KAFKA_BROKERS'] === undefined ? missingKafkaTool() : null) ?? missingClickHouse()
   if (missing === null) return
-  process.stderr.write(`The bench cannot start a broker: ${missing}\n`)
+  process.stderr.write(`The bench cannot start its stores: ${missing}\n`)
   process.exit(1)
 }
 
 closeOnSignals()
 if (process.argv.includes('--help')) process.stdout.write(help)
 else if (isShapes) {
-  requireBroker()
+  requireStores()
   await using shared = await openSharedStores()
   process.stdout.write(
     await shapesTable(shared, {
@@ -83,7 +84,7 @@ else if (isShapes) {
     }),
   )
 } else if (isDistributed) {
-  requireBroker()
+  requireStores()
   await using shared = await openSharedStores(Number(argument('--brokers') ?? 1))
   const parts = { open: openDistributedOn(shared), openLimit: openDistributedLimitOn(shared) }
   await run(systemFigures({ name: 'distributed', ...parts, seconds, locations, statements, months }), 'distributed')

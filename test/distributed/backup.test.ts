@@ -14,7 +14,7 @@ import { ensureKafkaCommands } from '../support/kafka/command-folder.ts'
 import { type RoleProcess, startRoles } from '../support/kafka/processes.ts'
 import { sharedBrokers, sharedRegistry, skippedWithout } from '../support/kafka/shared-broker.ts'
 import { plainAddress, sessionMs } from '../support/kafka/test-log.ts'
-import { openClickHouseProcess } from '../support/stores/clickhouse-process.ts'
+import { openClickHouseServer } from '../support/stores/clickhouse-server.ts'
 import { makeTestFolder } from '../support/stores/postgres.ts'
 import { openPostgresTools } from '../support/stores/postgres-tools.ts'
 import { type Client, login } from '../support/system/client.ts'
@@ -62,9 +62,9 @@ const openEngine = async (backups: string) => {
   const settings = readFileSync('deploy/clickhouse/backups.xml', 'utf8')
   mkdirSync(join(folder, 'engine.d'))
   writeFileSync(join(folder, 'engine.d/backups.xml'), settings.replace('>/var/lib/clickhouse/backups<', `>${backups}<`))
-  const engine = await openClickHouseProcess({ folder })
+  const engine = await openClickHouseServer({ folder })
   const destroy = async () => {
-    await engine.kill()
+    await engine[Symbol.asyncDispose]()
     rmSync(folder, { recursive: true, force: true })
   }
   return { url: engine.url, destroy }

@@ -3,50 +3,64 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ClickHouse, maxSmallBytes, readSmall } from '../../services/platform/clickhouse/clickhouse.ts'
-import { openClickHouseHttp } from '../../services/platform/clickhouse/clickhouse-http.ts'
+import { type ClickHouseHttpOptions, openClickHouseHttp } from '../../services/platform/clickhouse/clickhouse-http.ts'
 import { meterCostBlock } from '../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
 import { rowsInInterval } from '../../services/platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
 import { costRow, hexId } from '../suites/cost-rows.ts'
 import { startLocalServer } from '../support/http/local-server.ts'
-import { type ClickHouseFront, openClickHouseFront } from '../support/stores/clickhouse-front.ts'
+import { skippedWithout } from '../support/kafka/shared-broker.ts'
+import { type ClickHouseServer, ledgerPassword, openClickHouseServer } from '../support/stores/clickhouse-server.ts'
 import { runCommand } from '../support/system/run-command.ts'
 import { dataFolder, removeData } from '../support/system/running-system.ts'
+import { until } from '../support/system/until.ts'
 
 const folder = dataFolder()
-let front: ClickHouseFront
+let server: ClickHouseServer
 let db: ClickHouse
 
+const database = 'wattledger'
+
+/** Open a client; default: through the proxy, as the user with a password. */
+const openClient = (options: Partial<ClickHouseHttpOptions> = {}): ClickHouse => {
+  const access = { user: 'ledger', password: ledgerPassword, database, ca: null, isReplicated: false }
+  return openClickHouseHttp({ url: server.url, ...access, requestTimeoutMs: 2_000, ...options })
+}
+
 beforeAll(async () => {
-  front = await openClickHouseFront()
-  const access = { user: 'ledger', password: 'pass word', database: 'default', ca: null, isReplicated: false }
-  db = openClickHouseHttp({ url: front.url, ...access, requestTimeoutMs: 2_000 })
+  server = await openClickHouseServer()
+  db = openClient()
+  const first = openClient({ database: 'default' })
+  await first.command(`CREATE DATABASE ${database} ENGINE = Atomic`)
+  await first.close()
 })
 afterAll(async () => {
   await db.close()
-  await front[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
   removeData(folder)
 })
 
 const stored = async (): Promise<number> => Number((await db.rows('SELECT count() FROM meter_cost FINAL'))[0]?.[0])
 
-describe('the engine over HTTP', () => {
+const isSkipped = skippedWithout('clickhouse') !== null
+
+describe.skipIf(isSkipped)('the engine over HTTP', () => {
   it('gets its tables from the command, which prints the applied files and does nothing the second time', async () => {
-    const server = {
-      WATTLEDGER_CLICKHOUSE_URL: front.url,
+    const access = {
+      WATTLEDGER_CLICKHOUSE_URL: server.url,
       WATTLEDGER_CLICKHOUSE_USER: 'ledger',
-      WATTLEDGER_CLICKHOUSE_PASSWORD: 'pass word',
+      WATTLEDGER_CLICKHOUSE_PASSWORD: ledgerPassword,
+      WATTLEDGER_CLICKHOUSE_DATABASE: database,
     }
-    const migrated = () => runCommand(['migrate'], { WATTLEDGER_DATA_DIR: folder, ...server })
+    const migrated = () => runCommand(['migrate'], { WATTLEDGER_DATA_DIR: folder, ...access })
     const first = await migrated()
     expect(first.out).toContain('applied 0001_accounts.sql')
     for (const { name } of schemaFiles()) expect(first.out).toContain(`applied ${name}`)
     expect((await migrated()).out).toContain('The schema is up to date.')
   })
 
-  it('creates the tables once, sends its credentials, and returns inserted rows', async () => {
+  it('creates the tables once, and returns inserted rows', async () => {
     expect(await applySchemas(db, schemaFiles())).toEqual([])
-    expect(front.credentials()).toBe('ledger:pass word')
     const rows = [costRow(), costRow({ recordId: hexId('', 2), start: 1_790_003_600_000 })]
     await db.insert(meterCostBlock(rows))
     const tenant = { accountId: hexId('acc_', 1), liveMode: true }
@@ -74,60 +88,147 @@ describe('the engine over HTTP', () => {
   })
 
   it('sends the settings of inserts in their statement', () => {
-    const insert = front.statements.find(sql => sql.startsWith('INSERT INTO meter_cost '))
-    expect(insert).toMatch(/SETTINGS .*insert_deduplicate=0.* FORMAT Native$/)
+    const statements = server.proxy.calls.map(call => new URLSearchParams(call).get('query') ?? '')
+    expect(statements.find(sql => sql.startsWith('INSERT INTO meter_cost '))).toMatch(
+      /SETTINGS .*insert_deduplicate=0.* FORMAT Native$/,
+    )
   })
 
   it.each([
     ['refuses for lack of memory', 'refuse', 'clickhouse_busy'],
     ['does not answer', 'hang', 'clickhouse_away'],
-    ['cuts the connection', 'cut', 'clickhouse_away'],
+    ['resets the connection', 'reset', 'clickhouse_away'],
+    ['is away, as its load balancer says', 'gateway', 'clickhouse_away'],
   ] as const)('fails as retriable if the server %s, and continues afterwards', async (_, fault, code) => {
-    front.fault = fault
+    server.proxy.fault = fault
     await expect(db.rows('SELECT 1')).rejects.toMatchObject({ code, retriable: true })
     await expect(db.insert(meterCostBlock([costRow()]))).rejects.toMatchObject({ code, retriable: true })
-    front.fault = 'well'
+    server.proxy.fault = 'well'
     expect(await db.rows('SELECT 1')).toEqual([[1]])
   })
 
   it('closes within seconds while an insert hangs; the insert fails', async () => {
-    const other = openClickHouseHttp({
-      url: front.url,
-      user: 'ledger',
-      password: '',
-      database: 'default',
-      ca: null,
-      isReplicated: false,
-    })
-    front.fault = 'hang'
+    const other = openClient({ requestTimeoutMs: 30_000 })
+    server.proxy.fault = 'hang'
     const inserted = other.insert(meterCostBlock([costRow()]))
     const failed = expect(inserted).rejects.toMatchObject({ code: 'clickhouse_away', retriable: true })
     const startedAt = performance.now()
     await other.close()
     await failed
     expect(performance.now() - startedAt).toBeLessThan(6_000)
-    front.fault = 'well'
+    server.proxy.fault = 'well'
   })
 
   it('waits for a slow server', async () => {
-    front.fault = 'slow'
+    server.proxy.fault = 'slow'
     expect(await db.rows('SELECT 2')).toEqual([[2]])
-    front.fault = 'well'
+    server.proxy.fault = 'well'
   })
 
   it('may have stored an interrupted insert; repeating it changes nothing', async () => {
     const rows = meterCostBlock([costRow({ recordId: hexId('', 3), start: 1_710_000_000_000 })])
     const before = await stored()
-    front.fault = 'cut after'
+    server.proxy.fault = 'lose'
     await expect(db.insert(rows)).rejects.toMatchObject({ code: 'clickhouse_away', retriable: true })
-    front.fault = 'well'
+    server.proxy.fault = 'well'
     expect(await stored()).toBe(before + 1)
     await db.insert(rows)
     expect(await stored()).toBe(before + 1)
   })
 
-  it('reports invalid statements as not retriable', async () => {
-    await expect(db.command('SELECT nothing')).rejects.toMatchObject({ code: 'clickhouse_refused', retriable: false })
+  it.each(['SELECT nothing', '-- a comment', ''])('reports the invalid statement "%s" as not retriable', async sql => {
+    await expect(db.command(sql)).rejects.toMatchObject({ code: 'clickhouse_refused', retriable: false })
+  })
+})
+
+describe.skipIf(isSkipped)('schema files with comments', () => {
+  it('are applied if a comment ends in ; and after the last statement', async () => {
+    await db.command('CREATE DATABASE planted ENGINE = Atomic')
+    const planted = openClient({ database: 'planted' })
+    const sql =
+      '-- No index yet;\n-- until it is merged;\nCREATE TABLE a (b Int8) ENGINE = Memory;\n/* The end; */\n-- really;\n'
+    expect(await applySchemas(planted, [{ name: '001-planted.sql', sql }])).toEqual(['001-planted.sql'])
+    expect(await planted.rows('EXISTS TABLE a')).toEqual([[1]])
+    await planted.close()
+  })
+})
+
+/** Read that runs until the server ends it. */
+const endless = (mark: number): string => `SELECT number FROM numbers(${mark}000000000)`
+
+describe.skipIf(isSkipped)('statements and errors of the server', () => {
+  /** Wait until no other statement contains the text. */
+  const untilEnded = (text: string): Promise<readonly (readonly unknown[])[]> =>
+    until(
+      () => db.rows(`SELECT query_id FROM system.processes WHERE query LIKE '%${text}%' AND query NOT LIKE '%LIKE%'`),
+      running => running.length === 0,
+    )
+
+  it('end a read whose client waits no longer, and an aborted export', async () => {
+    const hasty = openClient({ requestTimeoutMs: 300 })
+    await expect(hasty.rows(endless(7001))).rejects.toMatchObject({ code: 'clickhouse_away', retriable: true })
+    await expect(hasty.blocks(endless(7001))).rejects.toMatchObject({ code: 'clickhouse_away', retriable: true })
+    await hasty.close()
+    await untilEnded('7001000')
+    const stop = new AbortController()
+    setTimeout(() => stop.abort(), 300)
+    const path = join(folder, 'aborted.csv')
+    await expect(db.writeFile(endless(7002), { path, format: 'csv' }, stop.signal)).rejects.toThrow()
+    await untilEnded('7002000')
+  })
+
+  it.each([
+    ['a wrong password', { password: 'other' }, 'SELECT 1', 'clickhouse_refused', 516],
+    ['an unknown database', { database: 'missing' }, 'SELECT 1', 'clickhouse_refused', 81],
+    [
+      'a user that only reads',
+      { user: 'reader', password: '' },
+      'CREATE TABLE a (b Int8) ENGINE = Memory',
+      'clickhouse_refused',
+      164,
+    ],
+    ['a time limit', {}, 'SELECT sleep(1) SETTINGS max_execution_time=0.1', 'clickhouse_timeout', 159],
+    ['a memory limit', {}, 'SELECT 1 SETTINGS max_memory_usage=1, max_untracked_memory=0', 'clickhouse_busy', 241],
+    [
+      'too many statements of a user',
+      {},
+      'SELECT sleep(0.1) SETTINGS max_concurrent_queries_for_user=1',
+      'clickhouse_busy',
+      202,
+    ],
+    ['too many parts', {}, 'INSERT INTO crowded VALUES (2)', 'clickhouse_busy', 252],
+    ['replicated tables without a cluster', {}, 'SYSTEM SYNC REPLICA crowded LIGHTWEIGHT', 'clickhouse_refused', 36],
+    [
+      'an error after many rows',
+      {},
+      'SELECT throwIf(number = 3000000) FROM numbers(4000000)',
+      'clickhouse_refused',
+      395,
+    ],
+    [
+      'an error that quotes another',
+      {},
+      "SELECT throwIf(1, 'Code: 241. DB::Exception: full (MEMORY_LIMIT_EXCEEDED)')",
+      'clickhouse_refused',
+      395,
+    ],
+  ] as const)('are classified by number: %s', async (_, options, sql, code, number) => {
+    await db.command(
+      'CREATE TABLE IF NOT EXISTS crowded (b Int8) ENGINE = MergeTree ORDER BY b SETTINGS parts_to_throw_insert=1',
+    )
+    if (number === 252) await db.command('INSERT INTO crowded VALUES (1)')
+    const other = number === 202 ? db.rows('SELECT sleep(1)') : null
+    const client = openClient(options)
+    const called = sql.startsWith('SELECT') ? client.rows(sql) : client.command(sql)
+    await expect(called).rejects.toMatchObject({ code, cause: { code: String(number) } })
+    await other
+    await client.close()
+  })
+
+  it('lets a user read that only reads', async () => {
+    const reader = openClient({ user: 'reader', password: '' })
+    expect(await reader.rows('SELECT 1')).toEqual([[1]])
+    await reader.close()
   })
 })
 
@@ -153,7 +254,7 @@ const openReplica = async (answer: { lines?: string; errorNumber?: number }) => 
 }
 
 // Only a cluster can show the effect of these settings: the embedded engine has no replicated tables.
-describe('a cluster', () => {
+describe.skipIf(isSkipped)('a cluster', () => {
   it('requires a quorum of replicas for each insert, without delaying other inserts', async () => {
     await using replica = await openReplica({})
     const cluster = replica.replicated(true)

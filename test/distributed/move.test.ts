@@ -11,7 +11,7 @@ import { recordTopic } from '../../services/platform/log/log.ts'
 import { startRoles } from '../support/kafka/processes.ts'
 import { sharedBrokers, sharedRegistry, skippedWithout } from '../support/kafka/shared-broker.ts'
 import { postStatement } from '../support/statements/statement-answer.ts'
-import { openClickHouseFront } from '../support/stores/clickhouse-front.ts'
+import { openClickHouseServer } from '../support/stores/clickhouse-server.ts'
 import { openTestDatabase } from '../support/stores/postgres.ts'
 import { login } from '../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../support/system/home.ts'
@@ -116,7 +116,7 @@ describe.skipIf(skippedWithout('registry') !== null)('wattledger move', { timeou
     await fillDataFolder(folder)
     await fillFolder()
     const database = stack.use(await openOwnedDatabase())
-    const front = stack.use(await openClickHouseFront())
+    const clickHouse = stack.use(await openClickHouseServer())
     const brokers = await sharedBrokers()
     const secrets = JSON.parse(readFileSync(join(folder, 'secrets.json'), 'utf8')) as Record<string, string>
     variables = {
@@ -125,7 +125,7 @@ describe.skipIf(skippedWithout('registry') !== null)('wattledger move', { timeou
       WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS: '3000',
       WATTLEDGER_SCHEMA_REGISTRY_URL: await sharedRegistry(),
       WATTLEDGER_POSTGRES_URL: database.url,
-      WATTLEDGER_CLICKHOUSE_URL: front.url,
+      WATTLEDGER_CLICKHOUSE_URL: clickHouse.url,
       WATTLEDGER_SECRET: secrets['secret'] ?? '',
       WATTLEDGER_OPERATOR_KEY: secrets['operator_key'] ?? '',
       WATTLEDGER_CREDENTIALS_KEY: secrets['credentials_key'] ?? '',
@@ -133,7 +133,7 @@ describe.skipIf(skippedWithout('registry') !== null)('wattledger move', { timeou
     rows = async () => {
       const read =
         'SELECT count(), uniqExact(record_id) FROM (SELECT record_id FROM meter_cost FINAL) FORMAT JSONCompactEachRow'
-      return (await fetch(front.url, { method: 'POST', body: read })).text()
+      return (await fetch(clickHouse.url, { method: 'POST', body: read })).text()
     }
     for (const command of [['migrate'], ['topics', '--replicas', '1']]) {
       const done = await runCommand(command, variables)

@@ -61,9 +61,9 @@ describe.skipIf(skippedWithout('own broker') !== null)('processes of one role ea
     const { client, sandbox, parts } = fixture
     const home = await makeHome(client, { import: 0.3 })
     await client.submit([bought(home, 2, '2025-06-02T09:00:00Z', '2025-06-02T10:00:00Z')])
-    parts.front.fault = 'hang'
+    parts.clickHouse.fault = 'hang'
     expect(await ready()).toEqual(['ingest-gateway', 'query-service', 'webhook-worker'])
-    parts.front.fault = 'refuse'
+    parts.clickHouse.fault = 'refuse'
     const fresh = await login(sandbox)
     const { id } = await fresh.ask('PUT', '/meters/interval', [
       bought(home, 2, '2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z'),
@@ -73,7 +73,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('processes of one role ea
     const { id: device }: { id: string } = await fresh.ask('POST', '/devices', { reference_id: 'a charger' })
     expect(await fresh.send('POST', `/costs/interval/${device}`, day)).toMatchObject({ status: 503 })
     expect(await fresh.send('POST', `/costs/interval/dev_${'0'.repeat(24)}`, day)).toMatchObject({ status: 404 })
-    parts.front.fault = 'well'
+    parts.clickHouse.fault = 'well'
     await until(
       (): Promise<{ records_processed: number }> => client.ask('GET', `/meters/batch?batch_id=${id}`),
       receipt => receipt.records_processed === 1,
@@ -84,14 +84,14 @@ describe.skipIf(skippedWithout('own broker') !== null)('processes of one role ea
   it('without ClickHouse: all roles except the cost worker start, and records are accepted', async () => {
     const { client, parts, gateways } = fixture
     const home = await makeHome(client, { import: 0.3 })
-    parts.front.fault = 'refuse'
+    parts.clickHouse.fault = 'refuse'
     const all = await parts.start('ingest-gateway', 'query-service', 'webhook-worker')
     expect(await healthOf(all, 'ready')).toEqual({ status: 200, checks: { postgres: true, log: true, metering: true } })
     await expect(parts.start('cost-worker')).rejects.toThrow('memory limit')
     const [first] = gateways.splice(0, 1, all)
     await client.ask('PUT', '/meters/interval', [bought(home, 2, '2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z')])
     if (first !== undefined) gateways.splice(0, 1, first)
-    parts.front.fault = 'well'
+    parts.clickHouse.fault = 'well'
     expect(await all.end('SIGTERM')).toBe(0)
   })
 

@@ -7,7 +7,7 @@ import { print } from '../../demo/terminal.ts'
 import { openProxy, type RoleProcess, startRoles } from '../../support/kafka/processes.ts'
 import { type RoleInstance, roleInstance } from '../../support/kafka/role-instance.ts'
 import type { Client } from '../../support/system/client.ts'
-import { type AuditedSystem, type Caller, renewingClient } from '../audited-system.ts'
+import { type AuditedSystem, alterRow, type Caller, renewingClient } from '../audited-system.ts'
 import { type RoleInstances, shuffledFaults } from './faults.ts'
 import { openStores } from './open-stores.ts'
 
@@ -125,6 +125,10 @@ export const distributedSystem = async (folder: string): Promise<DistributedAudi
     },
     failedStops: () => failedStops,
     stop,
+    alterRow: async () => {
+      await stores.engine.start()
+      return alterRow(stores.engine.directUrl)
+    },
     [Symbol.asyncDispose]: async () => {
       await Promise.all(all.flatMap(instance => instance.runningProcesses()).map(process => process.end('SIGKILL')))
       await opened.disposeAsync()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RoleInstance } from '../../support/kafka/role-instance.ts'
 import type { Random } from '../../support/random.ts'
-import type { EngineFault } from '../../support/stores/clickhouse-front.ts'
+import type { EngineFault } from '../../support/stores/clickhouse-proxy.ts'
 import { type SharedStores, sessionMs } from './open-stores.ts'
 
 export type RoleInstances = Readonly<Record<'gateways' | 'workers' | 'queries', readonly RoleInstance[]>>
@@ -49,9 +49,9 @@ const restartFault = (kind: string, role: keyof RoleInstances): Fault => ({
 const engineFault = (kind: string, engineFaults: readonly EngineFault[]): Fault => ({
   kind,
   inject: async ({ stores }, random) => {
-    stores.engine.setFault(random.pick(engineFaults))
+    stores.engine.proxy.fault = random.pick(engineFaults)
     await sleep(2 * secondMs + random.below(8 * secondMs))
-    stores.engine.setFault('well')
+    stores.engine.proxy.fault = 'well'
   },
 })
 
@@ -108,9 +108,9 @@ export const faults: readonly Fault[] = [
   restartFault('gateways restarted one by one', 'gateways'),
   restartFault('workers restarted one by one', 'workers'),
   restartFault('query-service restarted', 'queries'),
-  engineFault('ClickHouse refuses', ['refuse']),
+  engineFault('ClickHouse refuses', ['refuse', 'gateway']),
   engineFault('ClickHouse hangs', ['hang']),
-  engineFault('ClickHouse cuts its answers', ['cut', 'cut after']),
+  engineFault('ClickHouse cuts its answers', ['reset', 'cut', 'lose']),
   killEngineFault,
   killPostgresFault,
 ]

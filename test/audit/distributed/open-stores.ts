@@ -2,15 +2,14 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { startEmbeddedServer } from '../../../services/platform/postgres/embedded/embedded-server.ts'
 import { type Cluster, startCluster } from '../../support/kafka/cluster.ts'
-import { freePorts } from '../../support/kafka/java-process.ts'
 import { startRegistry } from '../../support/kafka/registry.ts'
-import { type ClickHouseProcess, openClickHouseProcess } from '../../support/stores/clickhouse-process.ts'
+import { type ClickHouseServer, openClickHouseServer } from '../../support/stores/clickhouse-server.ts'
 import { runCommand } from '../../support/system/run-command.ts'
 
 /** Stores that the processes share: three brokers, a registry, PostgreSQL and ClickHouse, with topics and tables. */
 export type SharedStores = AsyncDisposable & {
   readonly cluster: Cluster
-  readonly engine: ClickHouseProcess
+  readonly engine: ClickHouseServer
   /** Data folder of PostgreSQL. Its server restarts by itself after a kill. */
   readonly postgresFolder: string
   /** Environment of a process that uses these stores. */
@@ -37,8 +36,7 @@ export const openStores = async (folder: string): Promise<SharedStores> => {
     await startEmbeddedServer({ dataFolder: folder, settings: { max_connections: '300' } }),
   )
   if (!('host' in address)) throw new Error('The embedded PostgreSQL has no socket.')
-  const [port = 0] = await freePorts(1)
-  const engine = opening.use(await openClickHouseProcess({ folder: join(folder, 'clickhouse'), port }))
+  const engine = opening.use(await openClickHouseServer({ folder: join(folder, 'clickhouse') }))
   const { user, database, host: socketFolder, port: postgresPort } = address
   const postgresServer = `host=${encodeURIComponent(socketFolder)}&port=${postgresPort}`
   const variables = {

@@ -5,7 +5,7 @@ import type { Sandbox } from '../../../services/platform/access/sandbox-file.ts'
 import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
 import { openClickHouseHttp } from '../../../services/platform/clickhouse/clickhouse-http.ts'
 import type { Role } from '../../../services/platform/config/config.ts'
-import { openClickHouseProcess } from '../../support/stores/clickhouse-process.ts'
+import { openClickHouseServer } from '../../support/stores/clickhouse-server.ts'
 import { closeWithRun } from '../../support/system/close-with-run.ts'
 import { runCommand } from '../../support/system/run-command.ts'
 import { dataFolder, launchSystem } from '../../support/system/running-system.ts'
@@ -73,7 +73,7 @@ export const startDistributed = async (
 ): Promise<DistributedSystem> => {
   await using opening = closeWithRun(new AsyncDisposableStack())
   const database = opening.use(await openBenchDatabase())
-  const engine = opening.use(await openClickHouseProcess({ environment: profileVariables('engine') }))
+  const engine = opening.use(await openClickHouseServer())
   const folder = opening.adopt(dataFolder(), removeAfterRun)
   const prefix = `bench-${randomUUID()}.`
   const variables = {
@@ -81,7 +81,7 @@ export const startDistributed = async (
     WATTLEDGER_KAFKA_PREFIX: prefix,
     WATTLEDGER_SCHEMA_REGISTRY_URL: registryUrl,
     WATTLEDGER_POSTGRES_URL: database.url,
-    WATTLEDGER_CLICKHOUSE_URL: engine.url,
+    WATTLEDGER_CLICKHOUSE_URL: engine.directUrl,
     WATTLEDGER_SECRET: secret,
     ...environment,
   }
@@ -96,7 +96,7 @@ export const startDistributed = async (
   // The first process creates the sandbox and registers the schemas.
   await start(roles[0])
   await Promise.all(roles.slice(1).map(role => start(role)))
-  const db = opening.adopt(engineAt(engine.url), one => one.close())
+  const db = opening.adopt(engineAt(engine.directUrl), one => one.close())
   const samples = () => readSamples([...processes.values()].map(({ metricsUrl }) => metricsUrl))
   const file = join(folder, 'sandbox.json')
   if (!existsSync(file)) throw new Error(`The service did not write ${file}.`)
@@ -109,7 +109,7 @@ export const startDistributed = async (
     stored: async () => Number((await db.rows('SELECT count() FROM meter_cost FINAL'))[0]?.[0]),
     cpuSeconds: async () => {
       const ofRoles = [...processes].map(async ([role, { metricsUrl }]) => [role, await cpuOf(metricsUrl)] as const)
-      return { ...Object.fromEntries(await Promise.all(ofRoles)), engine: await engine.cpuSeconds() }
+      return { ...Object.fromEntries(await Promise.all(ofRoles)), engine: engine.cpuSeconds() }
     },
     restartSeconds: async () => null,
     fill: work => work(db),
@@ -119,7 +119,7 @@ export const startDistributed = async (
       await process?.end(signal)
       await start(role, new URL(process?.url ?? '').port)
     },
-    engineUrl: engine.url,
+    engineUrl: engine.directUrl,
     prefix,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   })

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Admin } from '@platformatic/kafka'
-import { openClickHouseProcess } from '../../support/stores/clickhouse-process.ts'
+import { openClickHouseServer } from '../../support/stores/clickhouse-server.ts'
 import { endProcess, nextMessage } from '../../support/system/child-process.ts'
 import { dataFolder } from '../../support/system/running-system.ts'
 import { removeAfterRun } from '../data-folders.ts'
@@ -66,10 +66,10 @@ export const openDistributedLimitOn =
   ({ brokers, replicas }: SharedStores): OpenLimit =>
   async () => {
     await using opening = new AsyncDisposableStack()
-    const engine = opening.use(await openClickHouseProcess())
+    const engine = opening.use(await openClickHouseServer())
     const topic = `limit-${randomUUID()}`
     await createTopic(brokers, topic, replicas)
-    const parts = { brokers, topic, engineUrl: engine.url }
+    const parts = { brokers, topic, engineUrl: engine.directUrl }
     const worker = await startProcess({ half: 'worker', ...parts })
     opening.adopt(worker.child, endProcess)
     const gateway = await startProcess({ half: 'gateway', ...parts })

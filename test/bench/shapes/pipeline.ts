@@ -5,7 +5,7 @@ import pg from 'pg'
 import { openOffsetReader } from '../../../services/platform/log/kafka/kafka-offsets.ts'
 import { freePorts } from '../../support/kafka/java-process.ts'
 import { plainAddress } from '../../support/kafka/test-log.ts'
-import { openClickHouseProcess } from '../../support/stores/clickhouse-process.ts'
+import { openClickHouseServer } from '../../support/stores/clickhouse-server.ts'
 import { endProcess, nextMessage } from '../../support/system/child-process.ts'
 import { closeWithRun } from '../../support/system/close-with-run.ts'
 import { engineAt } from '../distributed/distributed-system.ts'
@@ -118,7 +118,7 @@ export const openShape = async (
   await using opening = closeWithRun(new AsyncDisposableStack())
   const fleet = numberedFleet(locationCount)
   const database = opening.use(await openBenchDatabase())
-  const engine = opening.use(await openClickHouseProcess())
+  const engine = opening.use(await openClickHouseServer())
   const run = `shape-${randomUUID()}`
   const [port = 0] = await freePorts(1)
   const names = { topic: `${run}.records`, secondTopic: `${run}.priced`, group: `${run}.writer` }
@@ -126,7 +126,7 @@ export const openShape = async (
     shape,
     brokers,
     ...names,
-    engineUrl: engine.url,
+    engineUrl: engine.directUrl,
     postgresUrl: database.url,
     port,
     locations: fleet.locations,
@@ -139,12 +139,12 @@ export const openShape = async (
     ),
   )
   opening.defer(async () => void (await Promise.all([...parts.values()].map(({ end }) => end()))))
-  const db = opening.adopt(engineAt(engine.url), one => one.close())
+  const db = opening.adopt(engineAt(engine.directUrl), one => one.close())
   const open = opening.move()
   return closeWithRun({
     ...{ name: shape, gatewayUrl: `http://127.0.0.1:${port}`, token: 'none', fleet },
     rows: async () => Number((await db.rows('SELECT count() FROM usage'))[0]?.[0]),
-    counts: (from, to) => countsOf(engine.url, usageCounts(shape, from, to)),
+    counts: (from, to) => countsOf(engine.directUrl, usageCounts(shape, from, to)),
     unread: () => unreadOf(brokers, readersOf(settings)),
     kill: async part => parts.get(part)?.kill(),
     [Symbol.asyncDispose]: () => open.disposeAsync(),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Sandbox } from '../../../services/platform/access/sandbox-file.ts'
 import type { Role } from '../../../services/platform/config/config.ts'
 import { startLocalServer } from '../http/local-server.ts'
-import { openClickHouseFront } from '../stores/clickhouse-front.ts'
+import { openClickHouseServer } from '../stores/clickhouse-server.ts'
 import { openTestDatabase } from '../stores/postgres.ts'
 import { severablePostgres } from '../stores/severable-postgres.ts'
 import { runCommand } from '../system/run-command.ts'
@@ -66,14 +66,14 @@ export const openProcesses = async (
   const { address: direct, database } = stack.use(await openTestDatabase())
   const postgres = stack.use(await severablePostgres(direct))
   const { address } = postgres
-  const front = stack.use(await openClickHouseFront())
+  const clickHouse = stack.use(await openClickHouseServer())
   const folder = stack.adopt(dataFolder(), removeData)
   const variables = {
     WATTLEDGER_KAFKA_BROKERS: brokers.join(','),
     WATTLEDGER_KAFKA_PREFIX: prefix,
     WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS: String(sessionMs),
     WATTLEDGER_POSTGRES_URL: `postgres://${address.user}@localhost/${address.database}?host=${encodeURIComponent(address.host)}`,
-    WATTLEDGER_CLICKHOUSE_URL: front.url,
+    WATTLEDGER_CLICKHOUSE_URL: clickHouse.url,
     WATTLEDGER_SECRET: secret,
   }
   const created = await runCommand(['topics', '--replicas', String(replicas)], variables)
@@ -88,7 +88,7 @@ export const openProcesses = async (
     start,
     sandbox,
     folder,
-    front,
+    clickHouse: clickHouse.proxy,
     database,
     postgres,
     postgresFolder: direct.host,

@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { missingClickHouse } from '../stores/clickhouse-server.ts'
 import { claimFile, missingKafkaTool, publishFile, readText } from './artefacts.ts'
 import { startCluster } from './cluster.ts'
 import { missingDocker, startContainer } from './container.ts'
@@ -20,22 +21,26 @@ const sources = (): { readonly from: 'given' | 'container' | 'java' | null; read
   return noJava === null ? { from: 'java', reasons: [] } : { from: null, reasons: [noDocker, noJava] }
 }
 
+const testsOf = {
+  ...{ 'own broker': 'broker', 'any broker': 'broker', registry: 'registry' },
+  ...{ container: 'broker in a container', clickhouse: 'ClickHouse server' },
+}
+
 /**
  * Return the reason why tests with a broker are skipped, and print it; null if they run.
- * Tests that start and stop their own brokers, and tests with the registry, need Java.
+ * Tests that start and stop their own brokers, and tests with the registry, need Java. All need a ClickHouse server.
  */
-export const skippedWithout = (needed: 'own broker' | 'any broker' | 'registry' | 'container'): string | null => {
+export const skippedWithout = (needed: keyof typeof testsOf): string | null => {
   if (needed === 'registry' && process.env['SCHEMA_REGISTRY_URL'] !== undefined) return null
   const reason = reasonWithout(needed)
-  if (reason !== null)
-    process.stderr.write(
-      `skipped: tests on a real ${needed === 'container' ? 'broker in a container' : 'broker'}: ${reason}\n`,
-    )
+  if (reason !== null) process.stderr.write(`skipped: tests on a real ${testsOf[needed]}: ${reason}\n`)
   return reason
 }
 
-const reasonWithout = (needed: Parameters<typeof skippedWithout>[0]): string | null => {
+const reasonWithout = (needed: keyof typeof testsOf): string | null => {
   if (needed === 'container') return missingDocker()
+  const noClickHouse = missingClickHouse()
+  if (noClickHouse !== null || needed === 'clickhouse') return noClickHouse
   if (needed !== 'any broker') return missingKafkaTool()
   const { from, reasons } = sources()
   return from === null ? reasons.join(', and ') : null

@@ -14,12 +14,13 @@ import {
   type ExportWorkDependencies,
   startExportWork,
 } from '../../../../services/query-service/exports/export-work.ts'
-import { type ClickHouseFront, openClickHouseFront } from '../../../support/stores/clickhouse-front.ts'
+import type { EngineFault } from '../../../support/stores/clickhouse-proxy.ts'
+import { type ClickHouseServer, openClickHouseServer } from '../../../support/stores/clickhouse-server.ts'
 import { makeTenants, makeTestFolder, openTestDatabase, type TestDatabase } from '../../../support/stores/postgres.ts'
 import { until } from '../../../support/system/until.ts'
 
 const stack = new AsyncDisposableStack()
-let front: ClickHouseFront
+let server: ClickHouseServer
 let store: TestDatabase
 let work: ExportWork
 const warnings: string[] = []
@@ -27,9 +28,9 @@ const warnings: string[] = []
 beforeAll(async () => {
   const folder = makeTestFolder()
   store = stack.use(await openTestDatabase())
-  front = stack.use(await openClickHouseFront())
-  const access = { user: 'test', password: 'test', database: 'default', ca: null, isReplicated: false }
-  const clickHouse = stack.adopt(openClickHouseHttp({ url: front.url, ...access }), db => db.close())
+  server = stack.use(await openClickHouseServer())
+  const access = { user: 'default', password: '', database: 'default', ca: null, isReplicated: false }
+  const clickHouse = stack.adopt(openClickHouseHttp({ url: server.url, ...access }), db => db.close())
   await applySchemas(clickHouse, schemaFiles())
   const topics = { [recordTopic]: { partitions: 1 } }
   const log = stack.adopt(await openLmdbLog({ folder: join(folder, 'log'), now: currentInstant, topics }), one =>
@@ -59,8 +60,8 @@ it('an export fails after five attempts; a failure that its size cannot cause is
     return rows[0]
   }
   /** Let the work try the export once with a fault of the engine. Return the export afterwards. */
-  const tryWith = async (fault: ClickHouseFront['fault']) => {
-    front.fault = fault
+  const tryWith = async (fault: EngineFault) => {
+    server.proxy.fault = fault
     const before = warnings.length
     await operator(sql`update exports set due_at = clock_timestamp() where id = ${id}`)
     work.wake()
@@ -70,11 +71,11 @@ it('an export fails after five attempts; a failure that its size cannot cause is
     )
     return until(stored, one => one?.status !== 'RUNNING')
   }
-  front.fault = 'cut'
+  server.proxy.fault = 'reset'
   await withTenant(store.database, test, transaction =>
     createExport(transaction, { id, request, actor: 'key_1' }, limits, currentInstant()),
   )
-  expect(await tryWith('cut')).toMatchObject({ status: 'PENDING', attempts: 0 })
+  expect(await tryWith('reset')).toMatchObject({ status: 'PENDING', attempts: 0 })
   for (const attempts of [1, 2, 3, 4, 5]) expect(await tryWith('refuse')).toMatchObject({ status: 'PENDING', attempts })
   expect(new Set(warnings)).toEqual(new Set(['Export failed, retrying']))
   await operator(sql`update exports set due_at = clock_timestamp() where id = ${id}`)
