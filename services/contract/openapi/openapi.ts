@@ -57,7 +57,7 @@ const errorSchema: JsonSchema = {
 }
 
 const securitySchemes = {
-  bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or the bearer_token that /login returns.' },
+  bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or the bearer_token of /login.' },
   basic: { type: 'http', scheme: 'basic', description: 'Account id and API key.' },
   operator: { type: 'apiKey', in: 'header', name: 'X-Operator-Key', description: "The operator's own key." },
 }
@@ -169,7 +169,7 @@ function* buildDocument(
       title: 'Wattledger',
       version: apiVersionDates[apiVersion],
       description:
-        'Energy cost, metering and tariffs. Send Authorization: Bearer with the token that /login returns. Instead of the id of a location, device or customer you can send reference: and its reference_id, such as /locations/reference:depot-7.',
+        'Energy cost, metering and tariffs. Send an API key with each request, as Authorization: Bearer. Instead of the id of a location, device or customer you can send reference: and its reference_id, such as /locations/reference:depot-7.',
     },
     servers: [{ url: serverUrl }],
     tags: [...new Set(availableOperations.map(operation => operation.tag))].map(tag => ({

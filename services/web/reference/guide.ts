@@ -30,18 +30,15 @@ the cost of each record when it arrives, and again if a tariff, a market price o
 const authentication: Chapter = {
   id: 'authentication',
   title: 'Authentication',
-  text: html`<p>Exchange the account ID and an API key for a bearer token at
-<a href="#account_login"><code>/login</code></a>.
-Send the token with each request. A token expires after one hour.</p>
+  text: html`<p>Send an API key with each request, as <code>Authorization: Bearer</code>.
+<code>data/sandbox.json</code> of a new service has the keys of its first account. The console creates more keys.</p>
 <p>The key determines the mode. Live and test mode have separate data. A key has a scope: <code>read</code> reads,
 <code>metering</code> sends records, <code>all</code> has full access.</p>
 <p>Objects of another account or mode return the same response as objects that do not exist.</p>`,
-  examples: shellBlock(`TOKEN=$(curl -s ${baseAddress}/login \\
-  -u "$ACCOUNT_ID:$API_KEY" \\
-  | sed 's/.*"bearer_token":"\\([^"]*\\)".*/\\1/')
+  examples: shellBlock(`KEY=$(node -p "require('./data/sandbox.json').test_key")
 
 curl ${baseAddress}/account \\
-  -H "Authorization: Bearer $TOKEN"`),
+  -H "Authorization: Bearer $KEY"`),
 }
 
 const versions: Chapter = {
@@ -52,7 +49,7 @@ const versions: Chapter = {
 header the account’s default version applies. A path that only one version has selects that version. Each response
 contains its version in <code>Api-Version</code>.</p>`,
   examples: shellBlock(`curl ${baseAddress}/account \\
-  -H "Authorization: Bearer $TOKEN" \\
+  -H "Authorization: Bearer $KEY" \\
   -H 'Api-Version: ${apiVersionDates.current}'`),
 }
 
@@ -89,7 +86,7 @@ the same key returns the same response with <code>Idempotent-Replayed: true</cod
 a key whose first request is still running. A refused request does not use its key.</p>
 <p>Meter records need no key: a repeated record counts once.</p>`,
   examples: shellBlock(`curl ${baseAddress}/customers \\
-  -H "Authorization: Bearer $TOKEN" \\
+  -H "Authorization: Bearer $KEY" \\
   -H 'Content-Type: application/json' \\
   -H 'Idempotency-Key: signup-17' \\
   -d '{ "reference_id": "household-17" }'`),
@@ -103,7 +100,7 @@ const lists: Chapter = {
 <code>has_more</code> is true if more objects exist in this direction. Pages stay correct while objects are created and
 deleted.</p>`,
   examples: shellBlock(`curl '${baseAddress}/customers?limit=100&starting_after=cus_0198c0ffee00112233445566' \\
-  -H "Authorization: Bearer $TOKEN"`),
+  -H "Authorization: Bearer $KEY"`),
 }
 
 const references: Chapter = {
@@ -117,7 +114,7 @@ instead of <code>reference:</code>.</p>
 <p>Deleted objects never match. A record by reference is the same record as by ID. A changed reference applies within
 5 seconds.</p>`,
   examples: shellBlock(`curl ${baseAddress}/locations/reference:depot-7 \\
-  -H "Authorization: Bearer $TOKEN"`),
+  -H "Authorization: Bearer $KEY"`),
 }
 
 const values: Chapter = {

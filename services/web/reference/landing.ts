@@ -28,7 +28,8 @@ ${cardItem('/console', 'Console', 'Keys, webhooks, events, and the prices and co
   status: 404,
 })
 
-const loginCommand = `curl -u "$ACCOUNT_ID:$API_KEY" ${baseAddress}/login`
+const firstRequest = `KEY=$(node -p "require('./data/sandbox.json').test_key")
+curl ${baseAddress}/account -H "Authorization: Bearer $KEY"`
 
 /** Create the start page. */
 export const landingPage = (): StaticContent =>
@@ -54,8 +55,8 @@ ${apiVersions.map(apiVersion =>
 ${cardItem('/health/ready', 'Health', 'Status of the stores')}
 </ul>
 <h2>First request</h2>
-<p>Log in with an account ID and an API key. The response contains the bearer token for all other requests.</p>
-${codeBlock('Shell', shellMarkup(loginCommand))}
+<p>Send an API key with each request. The first start wrote two keys to <code>data/sandbox.json</code>. Use the key for test mode first.</p>
+${codeBlock('Shell', shellMarkup(firstRequest))}
 </main>
 </body>`,
   )

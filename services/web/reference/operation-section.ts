@@ -28,10 +28,10 @@ const callerText = (securityScheme: Readonly<Record<string, readonly string[]>>)
   if ('operator' in securityScheme) return html`operator key (<code>X-Operator-Key</code>)`
   if (!('bearer' in securityScheme)) return html`no authentication`
   const [scope] = securityScheme['bearer'] ?? []
-  if (scope === undefined) return html`token with any scope`
+  if (scope === undefined) return html`key with any scope`
   return scope === 'all'
-    ? html`token with scope <code>all</code>`
-    : html`token with scope <code>${scope}</code> or <code>all</code>`
+    ? html`key with scope <code>all</code>`
+    : html`key with scope <code>${scope}</code> or <code>all</code>`
 }
 
 const operationFacts = ({ security, takesIdempotencyKey }: DescribedOperation): Html => {
@@ -100,12 +100,12 @@ const exampleQuery = (operation: DescribedOperation): string => {
 
 const credentials = ({ security }: DescribedOperation): readonly string[] => {
   const [first = {}] = security
-  if ('basic' in first) return ['-u "$ACCOUNT_ID:$API_KEY"']
-  return 'bearer' in first ? ['-H "Authorization: Bearer $TOKEN"'] : []
+  if ('basic' in first) return ['-u "$ACCOUNT_ID:$KEY"']
+  return 'bearer' in first ? ['-H "Authorization: Bearer $KEY"'] : []
 }
 
 /**
- * Create a curl command. It uses the shell variable TOKEN, and ACCOUNT_ID and API_KEY for the login.
+ * Create a curl command. It uses the shell variable KEY, and ACCOUNT_ID for the login.
  * Commands of the earlier API version send the Api-Version header.
  */
 export const curlCommand = (operation: DescribedOperation, apiVersion: ApiVersion, version: string): string => {

@@ -44,7 +44,7 @@ describe('markup', () => {
 
 /** Run commands in a shell and return the arguments of each curl call. */
 const curlWords = (commands: readonly string[]): readonly (readonly string[])[] => {
-  const script = `curl() { printf '%s\\0' "$@"; printf '\\1'; }\nTOKEN=t ACCOUNT_ID=a API_KEY=k\n${commands.join('\n')}\n`
+  const script = `curl() { printf '%s\\0' "$@"; printf '\\1'; }\nKEY=t ACCOUNT_ID=a\n${commands.join('\n')}\n`
   const { stdout, stderr } = spawnSync('sh', ['-u'], { input: script, encoding: 'utf8' })
   expect(stderr).toBe('')
   return stdout
@@ -79,7 +79,7 @@ describe.each(apiVersions)('the requests of API version %s', apiVersion => {
       for (const { name, required } of one.parameters)
         if (required === true && !one.path.includes(name)) expect(address.searchParams.has(name)).toBe(true)
       const isOpen = operations.find(({ id }) => id === one.id)?.access === 'open'
-      expect(/Bearer t|a:k/.test(sent.join(' '))).toBe(!isOpen)
+      expect(/Bearer t|a:t/.test(sent.join(' '))).toBe(!isOpen)
     },
   )
 })
