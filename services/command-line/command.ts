@@ -49,7 +49,17 @@ export type Command = {
   /** Lines of the help below the usage. */
   readonly details: readonly string[]
   readonly options: Readonly<Record<string, CommandOption>>
+  /** Names of operands and options that are missing in an input, besides the required ones, such as FILE or --from. */
+  readonly missing?: (input: Pick<CommandInput, 'operands' | 'options'>) => readonly string[]
   readonly run: (input: CommandInput) => Promise<CommandOutcome>
 }
+
+/** Return the names of the options that are not given, as the user writes them. */
+export const missingOptions = (options: CommandInput['options'], names: readonly string[]): readonly string[] =>
+  names.filter(name => options[name] === undefined).map(name => `--${name}`)
+
+/** Return FILE if no file is given. */
+export const missingFile = ({ operands }: Pick<CommandInput, 'operands'>): readonly string[] =>
+  operands.length === 0 ? ['FILE'] : []
 
 export const success = (text: string, json: unknown): CommandOutcome => ({ text, json, ok: true })

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { nearestName } from '../contract/message-text.ts'
-import { type Command, type CommandInput, type CommandOption, UsageError } from './command.ts'
+import { type Command, type CommandInput, type CommandOption, missingOptions, UsageError } from './command.ts'
 
 /** Options of every command. */
 export const commonOptions: Readonly<Record<string, CommandOption>> = {
@@ -12,6 +12,8 @@ type ParsedArguments = Pick<CommandInput, 'operands' | 'options'> & {
   readonly isJson: boolean
   readonly isHelp: boolean
 }
+
+const andList = new Intl.ListFormat('en-GB')
 
 const quotedList = (args: readonly string[]): string => args.map(arg => `"${arg}"`).join(', ')
 
@@ -124,12 +126,14 @@ const refuseIncomplete = (
   givenOptions: ReadonlyMap<string, string>,
 ): void => {
   const requiredOperands = command.operands.filter(name => !isRepeated(name))
-  const missing = requiredOperands.slice(operands.length)
-  if (missing.length > 0)
-    throw new UsageError(`${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing.`)
+  const options = Object.fromEntries(givenOptions)
+  const requiredOptions = Object.keys(command.options).filter(name => command.options[name]?.isRequired === true)
+  const missing = new Set([
+    ...requiredOperands.slice(operands.length),
+    ...(command.missing?.({ operands, options }) ?? []),
+    ...missingOptions(options, requiredOptions),
+  ])
+  if (missing.size > 0) throw new UsageError(`${andList.format(missing)} ${missing.size === 1 ? 'is' : 'are'} missing.`)
   if (operands.length > requiredOperands.length && !command.operands.some(isRepeated))
     throw new UsageError(`Unexpected arguments: ${quotedList(operands.slice(requiredOperands.length))}.`)
-  for (const [name, { isRequired }] of Object.entries(command.options)) {
-    if (isRequired && !givenOptions.has(name)) throw new UsageError(`--${name} is missing.`)
-  }
 }

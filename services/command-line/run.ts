@@ -4,6 +4,7 @@ import { fileErrorText } from '../platform/file-error.ts'
 import { version } from '../platform/version.ts'
 import { type Command, CommandError, type CommandOption, type CommandOutcome, UsageError } from './command.ts'
 import { commandSubjects, commands } from './commands.ts'
+import { examples } from './examples.ts'
 import { commonOptions, findCommand, parseArguments } from './parse-args.ts'
 import { CallError } from './service-client.ts'
 import { columns } from './table.ts'
@@ -23,13 +24,16 @@ const usageOf = (command: Command): string => {
   return [program, command.name, ...command.operands, ...options].join(' ')
 }
 
+/** Return an example of a command. */
+const exampleOf = ({ name }: Command): string => `${program} ${examples[name] ?? name}`
+
 /** Return the help of a command: summary, usage, details and options. */
 const commandHelp = (command: Command): string => {
   const rows = Object.entries({ ...command.options, ...commonOptions }).map(([name, option]) => [
     optionName(name, option),
     option.summary,
   ])
-  return `${command.summary}\n\n  ${usageOf(command)}\n\n${command.details.join('\n')}\n\nOptions\n${columns(rows)}\n`
+  return `${command.summary}\n\n  ${usageOf(command)}\n\n${command.details.join('\n')}\n\nExample\n  ${exampleOf(command)}\n\nOptions\n${columns(rows)}\n`
 }
 
 const commandRow = ({ name, operands, summary }: Command): readonly string[] => [[name, ...operands].join(' '), summary]
@@ -133,7 +137,10 @@ const runCommand = async (
 
 const reportError = (error: unknown, command: Command | null, { err }: Terminal): number => {
   if (error instanceof UsageError) {
-    const hint = command === null ? 'Run "npx wattledger --help" to list all commands.' : usageOf(command)
+    const hint =
+      command === null
+        ? `Run "${program} --help" to list all commands.`
+        : `Example: ${exampleOf(command)}\n  All options: ${program} ${command.name} --help`
     err(`wattledger: ${error.message}\n  ${hint}\n`)
     return 2
   }

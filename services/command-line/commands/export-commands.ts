@@ -1,11 +1,12 @@
-import { parseInstant } from '../../domain/instant.ts'
+import { parseInstant, writeInstant } from '../../domain/instant.ts'
 import { tableFormats } from '../../domain/interchange/table-format.ts'
 import { writtenTariffFormats } from '../../domain/interchange/write-tariffs.ts'
 import { keyVariable } from '../../platform/config/config.ts'
 import type { Command, CommandInput, CommandOption, CommandOutcome } from '../command.ts'
-import { success, UsageError } from '../command.ts'
+import { CommandError, missingOptions, success, UsageError } from '../command.ts'
 import { costFormats, exportInFormat } from '../export/export-in-format.ts'
 import { type ManifestWire, runExport } from '../export/export-job.ts'
+import { parseAnswer, sessionSpan } from '../export/stored-records.ts'
 import { fileTargetOptions, openTarget } from '../import/import-target.ts'
 
 /** Kinds of exports, with the options that each has. */
@@ -40,7 +41,7 @@ const filterOptions = {
   location: { value: 'ID', summary: 'Only this location; reference:NAME is your own reference.' },
   device: { value: 'ID', summary: 'Only this device; reference:NAME is your own reference.' },
   customer: { value: 'ID', summary: 'Only the locations of this customer.' },
-  session: { value: 'ID', summary: 'Only the records of this session_reference_id.' },
+  session: { value: 'ID', summary: 'Only this session_reference_id. Without --from and --to: all of it.' },
   pieces: { summary: 'One row for each piece of a record, with its price.' },
   raw: { summary: 'CSV: write texts as they are, also those that begin like a formula.' },
   aggregation: { value: 'UNIT', summary: 'HOUR, DAY or MONTH. Default: DAY.', choices: ['HOUR', 'DAY', 'MONTH'] },
@@ -55,8 +56,7 @@ const interruptedCode = 130
 const datePattern = /^\d{4}-\d{2}-\d{2}$/
 
 /** Read a date, which is midnight UTC, or an instant with its offset. */
-const readTime = (name: string, text: string | undefined): string => {
-  if (text === undefined) throw new UsageError(`--${name} is missing. Example: --${name} 2026-01-01.`)
+const readTime = (name: string, text = ''): string => {
   const instant = datePattern.test(text) ? `${text}T00:00:00Z` : text
   if (parseInstant(instant) === undefined)
     throw new UsageError(
@@ -69,7 +69,10 @@ const readTime = (name: string, text: string | undefined): string => {
 const formatOf = ({ format, out = '' }: CommandInput['options']): string => {
   const ending = out.slice(out.lastIndexOf('.') + 1)
   const chosen = format ?? tableFormats.find(one => one === ending)
-  if (chosen === undefined) throw new UsageError(`--format is missing. The formats are ${tableFormats.join(', ')}.`)
+  if (chosen === undefined)
+    throw new UsageError(
+      `--format is missing, because the name of the file does not end with a format. Choose one of ${tableFormats.join(', ')}.`,
+    )
   return chosen
 }
 
@@ -101,20 +104,46 @@ const bodyOf = (kind: ExportKind, options: CommandInput['options']): object => {
 const textOf = (out: string, { rows, bytes }: ManifestWire): string =>
   `${out}: ${rows.toLocaleString('en')} rows, ${bytes.toLocaleString('en')} bytes. The sums are in ${out}.manifest.json.`
 
-const exportFile = async (kind: ExportKind, input: CommandInput): Promise<CommandOutcome> => {
+const frameContent = 'a JSON file with party, token and location'
+
+/** Options that an export requires. A session and a format of tariffs need no time. */
+const missingOf = (kind: ExportKind, options: CommandInput['options']): readonly string[] => {
+  const { format = '', session } = options
+  const isOther = otherFormats[kind].includes(format)
+  if (isOther && kind === 'tariffs') return missingOptions(options, ['location', 'out'])
+  const times = session === undefined ? ['from', 'to'] : []
+  const frame = format.startsWith('ocpi-cdr') ? missingOptions(options, ['frame']) : []
+  return [...missingOptions(options, [...times, 'out']), ...frame.map(name => `${name} (${frameContent})`)]
+}
+
+/** Return the options with the time of the session, if they name a session without a time. */
+const withSessionTime = async (input: CommandInput): Promise<CommandInput['options']> => {
+  const { options } = input
+  const { session, from, to } = options
+  if (session === undefined || (from !== undefined && to !== undefined)) return options
+  const { client } = await openTarget(input, { parse: parseAnswer, writes: null })
+  const span = await sessionSpan({ client, signal: new AbortController().signal }, session)
+  if (span === null) throw new CommandError(`No stored record has the session "${session}".`)
+  return { ...options, from: from ?? writeInstant(span.start), to: to ?? writeInstant(span.end) }
+}
+
+const exportFile = async (kind: ExportKind, given: CommandInput): Promise<CommandOutcome> => {
+  const { format = '', out = '', session } = given.options
+  if (kind === 'costs' && session !== undefined && !otherFormats.costs.includes(format))
+    throw new UsageError('--session needs --format ocpi-cdr-2.2.1 or ocpi-cdr-2.3.0, or "export records".')
+  const input = { ...given, options: await withSessionTime(given) }
   const { options, status } = input
-  const { out, format = '', from, to } = options
+  const { from, to } = options
   if (otherFormats[kind].includes(format)) {
     const span = kind === 'tariffs' ? {} : { from: readTime('from', from), to: readTime('to', to) }
     return exportInFormat(kind === 'costs' ? 'costs' : 'tariffs', { ...input, options: { ...options, ...span } })
   }
-  if (out === undefined) throw new UsageError('--out is missing. Name the file, such as --out records.parquet.')
   const body = bodyOf(kind, options)
   const interruption = new AbortController()
   const interrupt = (): void => interruption.abort()
   process.on('SIGINT', interrupt)
   try {
-    const target = await openTarget(input)
+    const target = await openTarget(input, { writes: null })
     const manifest = await runExport({ target, body, out, status, signal: interruption.signal })
     return success(textOf(out, manifest), { file: out, ...manifest })
   } catch (error) {
@@ -148,7 +177,7 @@ const exportCommand = (kind: ExportKind): Command => ({
   details: [
     'The service writes the file, and the command downloads it. FILE.manifest.json has rows, sums and SHA-256.',
     'The file has its name when it is complete; before that its name ends with .part.',
-    `The key is read from ${keyVariable}, from the file of --key, or from sandbox.json. Test mode without --live.`,
+    `The key is read from ${keyVariable}, from the file of --key, or from sandbox.json. Its mode decides; --live reads live data with sandbox.json.`,
     ...otherDetails[kind],
     'Exit codes: 0 done, 3 some parts not written, 1 failed, 2 usage error, 130 interrupted.',
   ],
@@ -164,6 +193,7 @@ const exportCommand = (kind: ExportKind): Command => ({
     ...Object.fromEntries(kinds[kind].map(name => [name, filterOptions[name]])),
     ...fileTargetOptions,
   },
+  missing: ({ options }) => missingOf(kind, options),
   run: input => exportFile(kind, input),
 })
 

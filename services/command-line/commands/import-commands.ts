@@ -5,7 +5,7 @@ import { keyVariable, readConfig } from '../../platform/config/config.ts'
 import { openArchive, peekChunks } from '../../platform/interchange/archive.ts'
 import { isSignedText, textFormatOf } from '../../platform/interchange/file-format.ts'
 import type { Command, CommandInput, CommandOption, CommandOutcome } from '../command.ts'
-import { CommandError, UsageError } from '../command.ts'
+import { CommandError, missingFile, missingOptions, UsageError } from '../command.ts'
 import { parseAnswer } from '../export/stored-records.ts'
 import { compareCosts } from '../import/compare-costs.ts'
 import {
@@ -67,12 +67,14 @@ const importFiles = async (
   input: CommandInput,
   importFile: (one: FileImport) => Promise<ImportReport>,
 ): Promise<CommandOutcome> => {
-  if (input.operands.length === 0) throw new UsageError('FILE is missing.')
   const interruption = new AbortController()
   const interrupt = (): void => interruption.abort()
   process.on('SIGINT', interrupt)
   try {
-    const target = await openTarget(input, input.options['compare'] === undefined ? undefined : parseAnswer)
+    const target = await openTarget(input, {
+      ...(input.options['compare'] === undefined ? {} : { parse: parseAnswer }),
+      writes: input.options['dry-run'] === undefined ? 'this import writes live data' : null,
+    })
     const reports: ImportReport[] = []
     for (const name of input.operands) {
       const file = await openSource(name, target.dataFolder)
@@ -212,6 +214,7 @@ const importReadingsCommand: Command = {
     'no-resume': { summary: 'Begin at the first row.' },
     ...commonImportOptions,
   },
+  missing: missingFile,
   run: input => importFiles(input, importReadingFile),
 }
 
@@ -230,6 +233,7 @@ const objectCommand = (kind: ObjectKind): Command => ({
     update: { summary: `Change ${kind} that exist.` },
     ...commonImportOptions,
   },
+  missing: missingFile,
   run: input =>
     importFiles(input, ({ file, target, progress, signal }) =>
       importObjects({ kind, file, target, progress, signal, options: input.options }),
@@ -261,8 +265,11 @@ const importTariffsCommand: Command = {
     ...commonDetails,
   ],
   options: { ...tariffOptions, ...libraryOptions, ...commonImportOptions },
+  missing: ({ operands, options }) => [
+    ...missingFile({ operands }),
+    ...(options['library'] === undefined ? missingOptions(options, ['location']) : []),
+  ],
   run: input => {
-    if (input.operands.length === 0) throw new UsageError('FILE is missing.')
     const { library } = input.options
     if (library !== undefined) return importToLibrary(input, library)
     return importFiles(input, ({ file, target, progress, signal }) =>

@@ -157,7 +157,7 @@ export const exportInFormat = async (
   const interrupt = (): void => interruption.abort()
   process.on('SIGINT', interrupt)
   try {
-    const { client } = await openTarget(input, parseAnswer)
+    const { client } = await openTarget(input, { parse: parseAnswer, writes: null })
     const counts = startCounts()
     const { texts, ...known } = prepare({ client, signal: interruption.signal }, counts)
     const filters = Object.fromEntries(

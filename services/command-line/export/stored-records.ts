@@ -132,3 +132,15 @@ export async function* listRecords(
   for await (const page of listPages<RecordWire>(source, '/meters/records', { ...query, ...times }))
     yield page.map(toExportedRecord)
 }
+
+/** Return the span in which all records of a session start; null without such records. */
+export const sessionSpan = async (source: ExportSource, session: string): Promise<Interval | null> => {
+  let [start, end] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for await (const page of listRecords(source, { session_reference_id: session })) {
+    for (const record of page) {
+      start = Math.min(start, record.start)
+      end = Math.max(end, record.start + 1)
+    }
+  }
+  return end === Number.NEGATIVE_INFINITY ? null : { start, end }
+}

@@ -17,7 +17,10 @@ type Options = CommandInput['options']
 
 /** Options of the form of a CSV file. */
 export const csvFormOptions: Readonly<Record<string, CommandOption>> = {
-  columns: { value: 'FIELD=HEADING,…', summary: 'Columns of the fields, by heading or number. "field=" ignores one.' },
+  columns: {
+    value: 'FIELD=HEADING,…',
+    summary: 'Columns of the fields, by heading or number. "x=" ignores the column x.',
+  },
   delimiter: {
     value: 'MARK',
     summary: 'Mark between cells. Default: from the header.',

@@ -12,7 +12,7 @@ import { readBaseUrl } from '../target.ts'
 export const fileTargetOptions: Readonly<Record<string, CommandOption>> = {
   'base-url': { value: 'URL', summary: 'Address of the service.' },
   key: { value: 'FILE', summary: `File with the API key. Default: ${keyVariable}, then sandbox.json.` },
-  live: { summary: 'Use live mode. Default: test mode.' },
+  live: { summary: 'Use live mode. Default: the mode of the given key, else test mode.' },
 }
 
 /** Account of the key, its mode, and a client that sends the key. */
@@ -35,18 +35,21 @@ const readKeyFile = (file: string): string => {
   }
 }
 
+/** `writes` says what the command does with a live key, which then requires --live; null if the command only reads. */
+type TargetUse = { readonly parse?: (text: string) => unknown; readonly writes?: string | null }
+
 /**
  * Read the target of a command for files, and check the key with the service. `parse` reads the JSON of answers.
  * Throws `UsageError` for a key of the other mode, `CommandError` without key or address, and `CallError`.
  */
 export const openTarget = async (
   { options, variables }: Pick<CommandInput, 'options' | 'variables'>,
-  parse?: (text: string) => unknown,
+  { parse, writes = 'this command writes live data' }: TargetUse = {},
 ): Promise<ImportTarget> => {
   const { dataFolder } = readConfig(variables)
   const sandbox = readSandbox(dataFolder)
-  const liveMode = options['live'] !== undefined
-  const sandboxKey = liveMode ? sandbox?.live_key : sandbox?.test_key
+  const asksLive = options['live'] !== undefined
+  const sandboxKey = asksLive ? sandbox?.live_key : sandbox?.test_key
   const key = options['key'] === undefined ? (variables[keyVariable] ?? sandboxKey) : readKeyFile(options['key'])
   const address = options['base-url'] ?? sandbox?.base_url
   if (key === undefined || address === undefined) {
@@ -61,16 +64,14 @@ export const openTarget = async (
         : 'The key must be an API key, which begins with sk_live_ or sk_test_.',
     )
   }
-  if (mode !== liveMode) {
-    throw new UsageError(
-      mode ? 'The key is a live key. Add --live to write to live mode.' : 'The key is a test key. Leave out --live.',
-    )
-  }
+  if (mode && !asksLive && writes !== null)
+    throw new UsageError(`The key is a live key, so ${writes}. Add --live to confirm, or use a test key.`)
+  if (!mode && asksLive) throw new UsageError('The key is a test key. Leave out --live, or use a live key.')
   const baseUrl = readBaseUrl(address)
   const headers = { Authorization: `Bearer ${key}`, 'Api-Version': apiVersionDates.current }
   const client = serviceClient(baseUrl, headers, parse)
   const { account_id: accountId } = await client.ask<{ readonly account_id: string }>('GET', '/account')
-  return { client, baseUrl, accountId, liveMode, dataFolder }
+  return { client, baseUrl, accountId, liveMode: mode, dataFolder }
 }
 
 /** Time without any answer after which a call is given up, in ms. A service can need this long for a start. */

@@ -1,7 +1,7 @@
 import type { TariffImportWire } from '../../contract/interchange/tariff-import.ts'
 import { tariffFormats } from '../../domain/interchange/tariff-file.ts'
 import { openArchive } from '../../platform/interchange/archive.ts'
-import { CommandError, type CommandInput, type CommandOption, UsageError } from '../command.ts'
+import { CommandError, type CommandInput, type CommandOption } from '../command.ts'
 import { refusalOf } from '../service-client.ts'
 import type { SourceFile } from './import-files.ts'
 import type { ImportReport } from './import-report.ts'
@@ -84,7 +84,6 @@ const pathOf = (options: CommandInput['options']): string => {
  */
 export const importTariffs = async (one: TariffFileImport): Promise<ImportReport> => {
   const { file, target, progress, signal, options } = one
-  if (options['location'] === undefined) throw new UsageError('--location is missing.')
   const content = (await readTariffContent(one)).toString('utf8')
   const path = pathOf(options)
   const post = () => target.client.call<TariffImportWire>('POST', path, content, 'application/octet-stream')

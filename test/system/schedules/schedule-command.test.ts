@@ -83,7 +83,7 @@ describe('wattledger schedule', () => {
   })
 
   it.each([
-    [['schedule', 'loc_1'], 2, '--device is missing'],
+    [['schedule', 'loc_1'], 2, '--device, --energy and --power are missing'],
     [
       ['schedule', 'loc_1', '--device', 'dev_1', '--energy', 'much', '--power', '2'],
       2,

@@ -60,12 +60,30 @@ describe('columns of a file with readings', () => {
     ])
   })
 
-  it('are chosen by heading or number, and "field=" ignores one', async () => {
+  it('are chosen by heading or number, and "field=" ignores the field', async () => {
     const columns = 'start="From, local",end=2,value=Energy,confidence='
     const file = `"From, local",To,Energy,confidence\n${start},${end},3,high\n`
     const { rows, noted } = await read(file, { ...constants, columns })
     expect(rows).toMatchObject([{ value: '3', confidence: null }])
     expect(noted).toEqual([{ path: '/confidence', message: 'The column is not used.' }])
+  })
+
+  it.each(['Note=', 'note=', '"a, b"=', '5='])('are ignored by "%s"', async ignored => {
+    const header = `start,end,value,location_reference,${ignored === '"a, b"=' ? '"a, b"' : 'Note'}`
+    const { rows, noted } = await read(`${header}\n${start},${end},3,home,x\n`, { ...constants, columns: ignored })
+    expect([rows.length, noted]).toEqual([1, []])
+  })
+
+  it('are ignored although a field has their name', async () => {
+    const columns = 'value=Energy,start_time=,units='
+    const file = `start,end,Energy,units,start_time\n${start},${end},3,furlong,never\n`
+    const { rows } = await read(file, { ...constants, columns })
+    expect(rows).toMatchObject([{ value: '3', units: 'KWH' }])
+  })
+
+  it('that the file does not have cannot be ignored', async () => {
+    const unknown = read(`start,end,value\n${start},${end},1\n`, { ...constants, columns: 'Noet=' })
+    await expect(unknown).rejects.toThrow('The file has no column "Noet"')
   })
 
   it('without a field are noted, with the pointer to their heading', async () => {

@@ -15,7 +15,7 @@ const pageText = async (path: string): Promise<string> => {
   return markup
     .replace(/<section[^>]* id="account_login"[\s\S]*?<\/section>/, '')
     .replaceAll(/<nav[\s\S]*?<\/nav>|<script>[\s\S]*?<\/script>/g, '')
-    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll(/<[^<>]*>/g, '')
     .replaceAll('&quot;', '"')
 }
 

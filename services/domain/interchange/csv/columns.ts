@@ -17,7 +17,7 @@ export const readingFields = [
   'day',
 ] as const
 
-/** Chosen headings by field: a heading or the number of a column. An empty text ignores the field. */
+/** Chosen headings by field: a heading or the number of a column. An empty text ignores the field, or the column of this name. */
 export type ColumnChoices = ReadonlyMap<string, string>
 
 /** Columns of a header: indexes by field, usually one, and the indexes of the other columns. */
@@ -32,8 +32,8 @@ export const splitList = (text: string): readonly string[] => text.match(/(?:"[^
 const unquoted = (text: string): string => text.trim().replace(/^"(.*)"$/, '$1')
 
 /**
- * Read a text such as `start=From,value=3,session=`. A heading with a comma is in double quotes.
- * Returns a problem for texts of another form, unknown fields and fields that are given twice.
+ * Read a text such as `start=From,value=3,Note=`. A heading with a comma is in double quotes. A name without a heading
+ * is ignored. Returns a problem for texts of another form, unknown fields and fields that are given twice.
  */
 export const readColumnChoices = (
   text: string,
@@ -43,12 +43,13 @@ export const readColumnChoices = (
   const choices = new Map<string, string>()
   for (const part of splitList(text)) {
     const equals = part.indexOf('=')
-    const field = part.slice(0, Math.max(equals, 0)).trim()
-    if (equals < 0 || !isField(field)) {
-      return { problem: `"${part}" must be field=heading. Fields: ${names.join(', ')}.` }
+    const field = unquoted(part.slice(0, Math.max(equals, 0)))
+    const choice = unquoted(part.slice(equals + 1))
+    if (equals < 0 || field === '' || (choice !== '' && !isField(field))) {
+      return { problem: `"${part}" must be field=heading, or column= to ignore a column. Fields: ${names.join(', ')}.` }
     }
     if (choices.has(field)) return { problem: `The column of ${field} is given twice.` }
-    choices.set(field, unquoted(part.slice(equals + 1)))
+    choices.set(field, choice)
   }
   return choices
 }
@@ -132,13 +133,20 @@ export const findColumns = (
   isField: (name: string) => boolean,
 ): Columns | ColumnsProblem => {
   const indexes = new Map<string, readonly number[]>()
+  const ignored = new Set<number>()
   for (const [field, choice] of choices) {
-    if (choice === '') continue
+    if (choice === '') {
+      if (isField(field)) continue
+      const ignoredIndex = indexOfChoice(header, field)
+      if (typeof ignoredIndex !== 'number') return ignoredIndex
+      ignored.add(ignoredIndex)
+      continue
+    }
     const found = indexesOfChoice(header, field, choice)
     if ('problem' in found) return found
     indexes.set(field, found)
   }
-  const taken = new Set([...indexes.values()].flat())
+  const taken = new Set([...ignored, ...[...indexes.values()].flat()])
   const named = new Map<string, number>()
   for (const [index, heading] of header.entries()) {
     const name = heading.trim().toLowerCase()
