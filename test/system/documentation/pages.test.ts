@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { node20First } from '../../support/clients/node-20.ts'
 import { useSharedSystem } from '../../support/system/use-system.ts'
 
 const run = promisify(execFile)
@@ -41,6 +42,9 @@ const pages = ['README.md', ...globSync('docs/**/*.md', { exclude: testedElsewhe
   .map(readBlocks)
   .filter(({ commands }) => commands.size > 0)
 
+/** Users run the commands with the Node of their machine. */
+const oldestNode = await node20First()
+
 describe('the pages', () => {
   const system = useSharedSystem()
 
@@ -55,9 +59,9 @@ describe('the pages', () => {
   it.each(pages)('$path prints what it shows', { timeout: 60_000 }, async ({ setup, commands, outputs }) => {
     const { base_url, test_key } = system.sandbox()
     const blocks = [...commands].map(([name, text]) => `echo '— ${name}'\n${text}`)
-    const script = `set -e\nPATH="${process.execPath.replace(/\/node$/, '')}:$PATH"\n${setup}${blocks.join('')}`
+    const script = `set -e\n${setup}${blocks.join('')}`
     const { stdout, stderr } = await run('sh', ['-c', script], {
-      env: { ...process.env, URL: base_url, KEY: test_key },
+      env: { ...process.env, ...oldestNode, URL: base_url, KEY: test_key },
     })
     expect(stderr).toBe('')
     const printed = new Map(
@@ -77,8 +81,8 @@ describe('the pages', () => {
     ['docs/backfill.md', 'send_part /dev/null'],
   ])('$0 prints a refusal instead of waiting for a batch', async (path, command) => {
     const { setup } = readBlocks(path)
-    const script = `PATH="${process.execPath.replace(/\/node$/, '')}:$PATH"\n${setup}${command} 2>&1 || echo refused`
-    const env = { ...process.env, URL: system.sandbox().base_url, KEY: 'sk_test_0', LOCATION: 'loc_0' }
+    const script = `${setup}${command} 2>&1 || echo refused`
+    const env = { ...process.env, ...oldestNode, URL: system.sandbox().base_url, KEY: 'sk_test_0', LOCATION: 'loc_0' }
     const { stdout } = await run('sh', ['-c', script], { env, timeout: 60_000 })
     expect(stdout).toMatch(/"message":.*refused\n$/s)
   })

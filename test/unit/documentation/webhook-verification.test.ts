@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findNode20 } from '../../support/clients/node-20.ts'
 
 const page = readFileSync('docs/webhooks.md', 'utf8')
 const secret = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`
@@ -15,9 +16,11 @@ const sign = (id: string, at: number, text: string, with_ = secret): string => {
   return `v1,${createHmac('sha256', key).update(`${id}.${at}.${text}`).digest('base64')}`
 }
 
+const node = (await findNode20()) ?? process.execPath
+
 /** Programs of the page by language, with their file name and the command that runs the file. */
 const languages = [
-  { language: 'js', file: 'verify.mjs', run: [process.execPath], probe: [process.execPath, '--version'] },
+  { language: 'js', file: 'verify.mjs', run: [node], probe: [node, '--version'] },
   { language: 'python', file: 'verify.py', run: ['python3'], probe: ['python3', '--version'] },
   { language: 'go', file: 'verify.go', run: ['go', 'run'], probe: ['go', 'version'] },
   {
