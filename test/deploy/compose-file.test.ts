@@ -37,6 +37,11 @@ describe('the compose file', () => {
     expect(services['cost-worker']?.deploy?.replicas).toBe(2)
   })
 
+  it('builds the image once', () => {
+    const built = all.filter(([, { build }]) => build !== undefined)
+    expect(built.map(([name, { image }]) => [name, image])).toEqual([['migrate', `wattledger:${packageFile.version}`]])
+  })
+
   it('names images by exact versions', () => {
     const images = [...all.map(([, { image }]) => image), ...baseImages]
     const exact = /^[^:@\s]+:v?\d+\.\d+([.-][A-Za-z0-9]+)*$/

@@ -5,8 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Sandbox } from '../../services/platform/access/sandbox-file.ts'
 import { roles } from '../../services/platform/config/config.ts'
 import { welcome } from '../../services/sandbox.ts'
+import { errorFaults } from '../support/http/error-object.ts'
+import { rawSender } from '../support/http/raw-http.ts'
 import { givenSecrets } from './deploy-files.ts'
-import { openProject, skippedWithoutDocker } from './docker.ts'
+import { openProject, removeImage, skippedWithoutDocker } from './docker.ts'
 
 const run = promisify(execFile)
 const buildMs = 900_000
@@ -91,10 +93,19 @@ describe.skipIf(skippedWithoutDocker('engine') !== null)(
       expect(day).toContain('"cost":{"value":4.876,')
     })
 
+    it('knows paths with a trailing slash, and refuses a body over the limit of nginx with an error object', async () => {
+      expect((await ask('PUT', '/meters/interval/', []))['code']).toBe('body_invalid')
+      const sender = rawSender(project.url, 1)
+      const large = { method: 'PUT', path: '/meters/interval', headers: { 'content-length': '30000000' } }
+      const refused = await sender.send(large)
+      expect([refused.status, errorFaults(refused)]).toEqual([413, []])
+      sender.close()
+    })
+
     it('passes the checks of the doctor in a container', async () => {
       const target = ['--base-url', 'http://front:8080', '--account', sandbox.account_id, '--key', sandbox.test_key]
       expect(await project.compose('exec', '-T', 'query-service', 'wattledger', 'doctor', ...target)).toContain(
-        'All is well',
+        'All checks passed',
       )
     })
 
@@ -169,13 +180,16 @@ describe.skipIf(skippedWithoutDocker('engine') !== null)('the image with embedde
       await start()
       await ready()
       const first = await keys()
+      expect(JSON.parse(first).base_url).toBe('http://127.0.0.1:8080')
+      expect(await docker('logs', name)).not.toContain('0.0.0.0')
       await docker('rm', '-f', name)
       await start()
       await ready()
       expect(await keys()).toBe(first)
     } finally {
-      await docker('rm', '-f', name).catch(() => undefined)
-      await docker('volume', 'rm', name).catch(() => undefined)
+      await docker('rm', '--force', '--volumes', name)
+      await docker('volume', 'rm', '--force', name)
+      await removeImage(name)
     }
   })
 })

@@ -6,6 +6,7 @@ export type Condition = 'service_started' | 'service_healthy' | 'service_complet
 /** A service of the compose file, as far as the tests look at it. */
 export type Service = {
   readonly image: string
+  readonly build?: unknown
   readonly command?: string | readonly string[]
   readonly entrypoint?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePorts } from '../support/kafka/java-process.ts'
+import { readCompose } from './deploy-files.ts'
 
 const run = promisify(execFile)
 
@@ -28,10 +29,17 @@ export const skippedWithoutDocker = (needed: 'compose' | 'engine'): string | nul
   return missing
 }
 
-/** Start the compose file as a separate project. Its secrets, ports and volumes are removed with it. */
+/** Remove an image. An image that does not exist is no error: its build can have failed. */
+export const removeImage = async (name: string): Promise<void> => {
+  const { stdout } = await run('docker', ['image', 'ls', '--quiet', name])
+  if (stdout.trim() !== '') await run('docker', ['image', 'rm', '--force', name])
+}
+
+/** Start the compose file as a separate project. Its secrets, ports, volumes and image are removed with it. */
 export const openProject = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'wattledger-compose-'))
   const file = join(folder, 'env')
+  const override = join(folder, 'image.yaml')
   const name = `wattledger-test-${randomBytes(4).toString('hex')}`
   const ports = await freePorts(3)
   const secrets = [
@@ -46,8 +54,12 @@ export const openProject = async () => {
     ...['FRONT_PORT', 'PROMETHEUS_PORT', 'GRAFANA_PORT'].map((port, index) => `${port}=${ports[index]}`),
   ]
   writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 })
+  // An image of its own: the name in the compose file can be in use on this machine.
+  const own = Object.entries(readCompose().services).filter(([, { image }]) => image.startsWith('wattledger:'))
+  const images = Object.fromEntries(own.map(([service]) => [service, { image: name }]))
+  writeFileSync(override, JSON.stringify({ services: images }))
   const compose = async (...args: readonly string[]): Promise<string> => {
-    const all = ['compose', '-f', 'deploy/compose.yaml', '-p', name, '--env-file', file, ...args]
+    const all = ['compose', '-f', 'deploy/compose.yaml', '-f', override, '-p', name, '--env-file', file, ...args]
     return (await run('docker', all, { maxBuffer: 64 * 1_048_576 })).stdout
   }
   return {
@@ -56,8 +68,12 @@ export const openProject = async () => {
     url: `http://127.0.0.1:${ports[0]}`,
     prometheusUrl: `http://127.0.0.1:${ports[1]}`,
     [Symbol.asyncDispose]: async () => {
-      await compose('down', '--volumes', '--timeout', '20')
-      rmSync(folder, { recursive: true })
+      try {
+        await compose('down', '--volumes', '--timeout', '20')
+        await removeImage(name)
+      } finally {
+        rmSync(folder, { recursive: true })
+      }
     },
   }
 }

@@ -22,7 +22,8 @@ if (existsSync(folder)) {
     if (isOurs(pid)) process.kill(pid, 'SIGKILL')
   }
   const containers = join(folder, 'containers')
-  if (existsSync(containers)) spawnSync('docker', ['rm', '-f', ...readdirSync(containers)], { stdio: 'ignore' })
+  if (existsSync(containers))
+    spawnSync('docker', ['rm', '--force', '--volumes', ...readdirSync(containers)], { stdio: 'ignore' })
   await sleep(100)
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
