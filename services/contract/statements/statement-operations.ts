@@ -20,6 +20,7 @@ import { statementInput } from './statement-request.ts'
 const exampleTotals = {
   ...{ net: 5_150_000_000n, tax: 978_500_000n, gross: 6_128_500_000n },
   ...{ netRounded: 5_150_000_000n, taxRounded: 980_000_000n, grossRounded: 6_130_000_000n },
+  ...{ estimatedEnergy: 0n, provisionalEnergy: 0n },
 }
 
 const exampleLine = {

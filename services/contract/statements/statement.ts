@@ -3,7 +3,7 @@ import type { AnswerOffset } from '../../domain/answer-offset.ts'
 import type { DayRange } from '../../domain/charge/charge-days.ts'
 import { writeDate } from '../../domain/civil-date.ts'
 import { writeInstant } from '../../domain/instant.ts'
-import type { Statement, StatementPeriod, StatementTotals } from '../../domain/statement/calculate-statement.ts'
+import type { PeriodTotals, Statement, StatementPeriod } from '../../domain/statement/calculate-statement.ts'
 import type { StatementRounding } from '../../domain/statement/round-lines.ts'
 import { confidenceScale, count, dateText, exactDecimal, idText, instantText, storedMembers } from '../answer-field.ts'
 import { type Cell, csvText } from '../costs/csv.ts'
@@ -18,14 +18,19 @@ const totalsShape = z
     net_rounded: exactDecimal,
     tax_rounded: exactDecimal,
     gross_rounded: exactDecimal,
+    estimated_energy: exactDecimal.describe('kWh of records with a confidence below 1. They are billed as they are.'),
+    provisional_energy: exactDecimal.describe(
+      'kWh with a provisional price: a forecast, or a price after the contract.',
+    ),
   })
   .meta({ component: 'StatementTotals' })
 
 const gapShape = z
   .object({
-    reason: z.enum(['UNPRICED', 'MISSING', 'NOT_ENDED']),
+    reason: z.enum(['UNPRICED', 'PROVISIONAL_PRICE', 'MISSING', 'NOT_ENDED']),
     start_time: instantText,
     end_time: instantText,
+    energy: exactDecimal.optional().describe('kWh of PROVISIONAL_PRICE.'),
   })
   .meta({ component: 'StatementGap' })
 
@@ -99,13 +104,15 @@ export type StatementView = DayRange & {
   readonly status: 'DRAFT' | 'FINAL'
 }
 
-const totalsToWire = (totals: StatementTotals): StatementWire['totals'] => ({
+const totalsToWire = (totals: PeriodTotals): StatementWire['totals'] => ({
   net: decimalToWire(totals.net),
   tax: decimalToWire(totals.tax),
   gross: decimalToWire(totals.gross),
   net_rounded: decimalToWire(totals.netRounded),
   tax_rounded: decimalToWire(totals.taxRounded),
   gross_rounded: decimalToWire(totals.grossRounded),
+  estimated_energy: decimalToWire(totals.estimatedEnergy),
+  provisional_energy: decimalToWire(totals.provisionalEnergy),
 })
 
 const datesToWire = ({ startDay, endDay }: DayRange) => ({
@@ -147,10 +154,11 @@ export function* statementToWire(
     status: view.status,
     complete: statement.isComplete,
     confidence: scaledNumber(BigInt(statement.confidence), confidenceScale),
-    gaps: statement.gaps.map(({ reason, start, end }) => ({
+    gaps: statement.gaps.map(({ reason, start, end, energy }) => ({
       reason,
       start_time: writeInstant(start, offsetOf(start)),
       end_time: writeInstant(end, offsetOf(end)),
+      ...(energy === undefined ? {} : { energy: decimalToWire(energy) }),
     })),
     ...(statement.moreGaps === 0 ? {} : { gaps_more: statement.moreGaps }),
     periods,

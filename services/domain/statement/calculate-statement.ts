@@ -1,8 +1,8 @@
 import { type BasicCharge, type Charge, type DerivedCharge, isDerived } from '../charge/charge.ts'
 import { type DayRange, paidDays } from '../charge/charge-days.ts'
-import { startOfDayNumber } from '../civil-time.ts'
+import { startOfDayNumber, type TimeZone } from '../civil-time.ts'
 import type { Interval } from '../interval.ts'
-import type { Money } from '../quantity.ts'
+import type { Energy, Money } from '../quantity.ts'
 import { accepted, type Result, refused } from '../refusal.ts'
 import { adjustmentLines, type FinalStatement } from './adjustments.ts'
 import { demandLine, type MonthPowers } from './demand-line.ts'
@@ -21,6 +21,7 @@ import {
   unpricedGap,
 } from './statement-gaps.ts'
 import type { BilledPeriod, DraftLine, LineContext, LineTerms } from './statement-line.ts'
+import { provisionalTimes, uncertainWithin } from './uncertain-energy.ts'
 import { usageLines } from './usage-lines.ts'
 
 /**
@@ -51,12 +52,17 @@ export type StatementTotals = {
   readonly grossRounded: Money
 }
 
-export type StatementPeriod = DayRange & { readonly lines: readonly StatementLine[]; readonly totals: StatementTotals }
+/**
+ * Sums of the lines, and the bought and sold energy (1e-6 Wh) of estimates, and with provisional prices.
+ */
+export type PeriodTotals = StatementTotals & { readonly estimatedEnergy: Energy; readonly provisionalEnergy: Energy }
+
+export type StatementPeriod = DayRange & { readonly lines: readonly StatementLine[]; readonly totals: PeriodTotals }
 
 /** Calculated statement. `confidence` is in 1e-4; without records it is 1. */
 export type Statement = StatementGaps & {
   readonly periods: readonly StatementPeriod[]
-  readonly totals: StatementTotals
+  readonly totals: PeriodTotals
   readonly memo: readonly (MemoLine & { readonly amountRounded: Money })[]
   readonly isComplete: boolean
   readonly confidence: number
@@ -124,13 +130,17 @@ const totalsOf = (lines: readonly StatementLine[]): StatementTotals => {
   return { net, tax, gross: net + tax, netRounded, taxRounded, grossRounded: netRounded + taxRounded }
 }
 
-const addTotals = (a: StatementTotals, b: StatementTotals): StatementTotals => ({
+const noTotals: PeriodTotals = { ...totalsOf([]), estimatedEnergy: 0n, provisionalEnergy: 0n }
+
+const addTotals = (a: PeriodTotals, b: PeriodTotals): PeriodTotals => ({
   net: a.net + b.net,
   tax: a.tax + b.tax,
   gross: a.gross + b.gross,
   netRounded: a.netRounded + b.netRounded,
   taxRounded: a.taxRounded + b.taxRounded,
   grossRounded: a.grossRounded + b.grossRounded,
+  estimatedEnergy: a.estimatedEnergy + b.estimatedEnergy,
+  provisionalEnergy: a.provisionalEnergy + b.provisionalEnergy,
 })
 
 /** Round the lines of a period by its profile. */
@@ -154,6 +164,11 @@ const roundLines = (
 /** Return a function that rounds L(t): to minor units in EN16931, otherwise not at all. */
 const minorRounding = ({ profile, decimals }: StatementRounding): ((amount: Money) => Money) =>
   profile === 'EN16931' ? amount => roundToUnit(amount, minorUnitOf(decimals)) : amount => amount
+
+const uncertainOf = ({ edges, uncertain }: EnergyBuckets, timeZone: TimeZone, { startDay, endDay }: DayRange) => {
+  const [from, to] = [startDay, endDay].map(day => edges.indexOf(startOfDayNumber(timeZone, day))) as [number, number]
+  return uncertainWithin(uncertain, from, to)
+}
 
 /** Calculate the lines of a period: energy, charges, limits and percentages, adjustments. */
 function* calculatePeriod(
@@ -184,7 +199,8 @@ function* calculatePeriod(
     )
   }
   const rounded = roundLines(lines, period.endDay, input.rounding)
-  return accepted({ startDay: period.startDay, endDay: period.endDay, lines: rounded, totals: totalsOf(rounded) })
+  const totals = { ...totalsOf(rounded), ...uncertainOf(sums, input.metered.timeZone, period) }
+  return accepted({ startDay: period.startDay, endDay: period.endDay, lines: rounded, totals })
 }
 
 /** Return the instants of the first and after the last day of the periods. */
@@ -226,12 +242,13 @@ export function* calculateStatement(input: StatementInput): Generator<null, Resu
     if (!result.ok) return result
     calculated.push(result.value)
   }
-  const gaps = yield* statementGaps(metered, span, input, unpriced)
+  const provisional = provisionalTimes(sums.uncertain).map(time => ({ reason: 'PROVISIONAL_PRICE', ...time }) as const)
+  const gaps = yield* statementGaps(metered, span, input, [...unpriced, ...provisional])
   const roundMemo = (amount: Money): Money =>
     rounding.profile === 'EXACT' ? amount : roundToUnit(amount, minorUnitOf(rounding.decimals))
   return accepted({
     periods: calculated,
-    totals: calculated.map(({ totals }) => totals).reduce(addTotals, totalsOf([])),
+    totals: calculated.map(({ totals }) => totals).reduce(addTotals, noTotals),
     memo: memoLines(sums).map(line => ({ ...line, amountRounded: roundMemo(line.amount) })),
     ...gaps,
     isComplete: gaps.gaps.length === 0,

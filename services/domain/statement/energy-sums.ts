@@ -4,6 +4,7 @@ import { costOf, cumulativeShare, type Energy, type Money, type Price } from '..
 import { defaultTariffComponents, type TariffDirection, type TariffType } from '../tariff/tariff.ts'
 import type { BilledPiece, BilledRow } from './billed-row.ts'
 import type { PriceDetail } from './statement-line.ts'
+import { addUncertain, createUncertainEnergy, type UncertainEnergy } from './uncertain-energy.ts'
 
 /** Tariff that a line can belong to. `component` names its line. `contractStart` is in ms; null is open. */
 export type BilledTariff = {
@@ -66,6 +67,7 @@ export type EnergyBuckets = {
   readonly records: Readonly<Record<RowFlow, number[]>>
   readonly mean: ConfidenceMean
   readonly run: ConfidenceRun
+  readonly uncertain: UncertainEnergy
   latest: PieceComponents | null
 }
 
@@ -82,6 +84,7 @@ export const createEnergyBuckets = (
     components: new Map(),
     records: { IMPORT: zeros(), EXPORT: zeros(), LOCAL: zeros(), SUPPLIED: zeros() },
     mean: createMean(),
+    uncertain: createUncertainEnergy(),
     run: { confidence: 0, energy: 0n, timeMs: 0, count: 0 },
     latest: null,
   }
@@ -228,8 +231,8 @@ export const confidenceOfSums = (sums: EnergyBuckets): number => {
   return confidenceOfMean(sums.mean, 100_000_000n) ?? 10_000
 }
 
-/** Energy, cost and time (ms) of a part of a piece. `fee` is the non-commodity part of the cost. */
-type PartAmounts = { readonly energy: Energy; readonly cost: Money; readonly fee: Money; readonly timeMs: number }
+/** Part of a piece in a bucket with its energy and cost. `fee` is the non-commodity part of the cost. */
+type PartAmounts = BucketPart & { readonly energy: Energy; readonly cost: Money; readonly fee: Money }
 
 /** Prices and amounts of sold energy are negative. */
 const signed = (flow: RowFlow, value: bigint): bigint => (flow === 'EXPORT' ? -value : value)
@@ -239,9 +242,9 @@ const addPart = (
   row: BilledRow,
   piece: BilledPiece,
   { flow, commodity, fee, tariffId }: PieceComponents,
-  bucket: number,
-  { energy, cost, fee: feeCost, timeMs }: PartAmounts,
+  part: PartAmounts,
 ): void => {
+  const { bucket, energy, cost, fee: feeCost } = part
   const { price, nonCommodityPrice, commodityId, nonCommodityId } = piece
   const own = { type: 'COMMODITY', energy } as const
   if (fee === null) {
@@ -255,7 +258,9 @@ const addPart = (
     const feeShare = { type: 'NON_COMMODITY', energy, amount, price: feePrice, tariffId: nonCommodityId } as const
     addShare(fee, bucket, feeShare, sums.hasDetail)
   }
-  if (isInLines(flow)) addConfidence(sums, row.recordConfidence * piece.confidence, energy, timeMs)
+  if (!isInLines(flow)) return
+  addConfidence(sums, row.recordConfidence * piece.confidence, energy, part.end - part.start)
+  addUncertain(sums.uncertain, row, piece, part)
 }
 
 /**
@@ -274,14 +279,13 @@ const addPiece = (
   const { start, end, energy, cost } = piece
   const fee = components.fee === null ? 0n : costOf(energy, piece.nonCommodityPrice)
   if (bucket !== null) {
-    addPart(sums, row, piece, components, bucket, { energy, cost, fee, timeMs: end - start })
+    addPart(sums, row, piece, components, { start, end, bucket, energy, cost, fee })
     return
   }
   const whole = piece.whole ?? piece
   for (const part of partsOf(sums.edges, piece, row)) {
     const shares = { energy: shareOf(whole.energy, whole, part), cost: shareOf(whole.cost, whole, part) }
-    const timeMs = part.end - part.start
-    addPart(sums, row, piece, components, part.bucket, { ...shares, fee: shareOf(fee, piece, part), timeMs })
+    addPart(sums, row, piece, components, { ...part, ...shares, fee: shareOf(fee, piece, part) })
   }
 }
 

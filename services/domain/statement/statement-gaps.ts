@@ -1,17 +1,19 @@
 import type { Interval } from '../interval.ts'
 import { overlaps } from '../interval.ts'
+import type { Energy } from '../quantity.ts'
 import type { BilledRow } from './billed-row.ts'
 import { rowFlowOf } from './energy-sums.ts'
 import { type MeteredEnergy, recordsWithin } from './metered-energy.ts'
 
 /**
- * UNPRICED: time of a record without a price. MISSING: time that no bought record with length covers. NOT_ENDED: time
+ * UNPRICED: time of a record without a price. PROVISIONAL_PRICE: time of energy that is priced by a forecast, or after
+ * the end of its contract. MISSING: time that no bought record with length covers. NOT_ENDED: time
  * after now.
  */
-export type GapReason = 'UNPRICED' | 'MISSING' | 'NOT_ENDED'
+export type GapReason = 'UNPRICED' | 'PROVISIONAL_PRICE' | 'MISSING' | 'NOT_ENDED'
 
-/** Part of a statement that can still change its total, clipped to the statement. */
-export type StatementGap = Interval & { readonly reason: GapReason }
+/** Part of a statement that can still change its total, clipped to the statement. PROVISIONAL_PRICE has an energy. */
+export type StatementGap = Interval & { readonly reason: GapReason; readonly energy?: Energy }
 
 /** First 100 gaps by start, and the number of further gaps. */
 export type StatementGaps = { readonly gaps: readonly StatementGap[]; readonly moreGaps: number }
@@ -76,17 +78,17 @@ function* missingTime(
 
 /**
  * Return the gaps of a statement by start. `now` (ms) splits the span: MISSING lies before, NOT_ENDED after.
- * `expected` null: every interval, unless there are bought records and all have a session.
+ * `expected` null: every interval, unless there are bought records and all have a session. `found`: gaps of the rows.
  */
 export function* statementGaps(
   metered: MeteredEnergy,
   span: Interval,
   { expected, now }: { readonly expected: ExpectedRecords | null; readonly now: number },
-  unpriced: readonly StatementGap[],
+  found: readonly StatementGap[],
 ): Generator<null, StatementGaps> {
   const endedAt = Math.min(span.end, Math.max(span.start, now))
   const missing = yield* missingTime(metered, span, endedAt, expected)
-  const gaps = [...unpriced]
+  const gaps = [...found]
   for (const { start, end } of missing) gaps.push({ reason: 'MISSING', start, end })
   if (endedAt < span.end) gaps.push({ reason: 'NOT_ENDED', start: endedAt, end: span.end })
   gaps.sort((a, b) => a.start - b.start || a.end - b.end)

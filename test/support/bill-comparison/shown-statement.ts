@@ -1,8 +1,4 @@
-import type {
-  Statement,
-  StatementLine,
-  StatementTotals,
-} from '../../../services/domain/statement/calculate-statement.ts'
+import type { PeriodTotals, Statement, StatementLine } from '../../../services/domain/statement/calculate-statement.ts'
 import type { LineReason } from '../../../services/domain/statement/statement-line.ts'
 import type { PeakReason, LineReason as ShownReason } from '../bill-oracle/bill-line.ts'
 import type {
@@ -61,17 +57,22 @@ const shownLine = (line: StatementLine): ShownLine => ({
     })) ?? null,
 })
 
-const shownTotals = (totals: StatementTotals): ShownTotals => ({
+const shownTotals = (totals: PeriodTotals): ShownTotals => ({
   ...{ net: decimalText(totals.net), tax: decimalText(totals.tax), gross: decimalText(totals.gross) },
   ...{ net_rounded: decimalText(totals.netRounded), tax_rounded: decimalText(totals.taxRounded) },
   gross_rounded: decimalText(totals.grossRounded),
+  ...{
+    estimated_energy: decimalText(totals.estimatedEnergy),
+    provisional_energy: decimalText(totals.provisionalEnergy),
+  },
 })
 
 /** Show a statement of the domain in the form of the oracle. */
 export const shownStatement = (statement: Statement): Omit<BillStatement, 'start_date' | 'end_date'> => ({
   ...{ complete: statement.isComplete, confidence: decimalText(BigInt(statement.confidence), 4) },
-  gaps: statement.gaps.map(({ reason, start, end }) => ({
+  gaps: statement.gaps.map(({ reason, start, end, energy }) => ({
     ...{ reason, start_time: instant(start), end_time: instant(end) },
+    ...(energy !== undefined && { energy: decimalText(energy) }),
   })),
   gaps_more: statement.moreGaps,
   periods: statement.periods.map(({ startDay, endDay, lines, totals }) => ({

@@ -106,7 +106,7 @@ describe('the bill oracle agrees with the bill cases', () => {
         return lineExpected === undefined ? line : shown(line, lineExpected)
       }),
     }))
-    expect(periods).toEqual(expected.periods.map(period => ({ ...period, lines: period.lines.map(wanted) })))
+    expect(periods).toMatchObject(expected.periods.map(period => ({ ...period, lines: period.lines.map(wanted) })))
     const { gross, gross_rounded } = statement.totals
     expect({ gross, gross_rounded }).toEqual({ gross: expected.gross, gross_rounded: expected.gross_rounded })
     if (published !== undefined) verifyPublished(statement, published)

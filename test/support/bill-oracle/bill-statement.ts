@@ -25,7 +25,7 @@ import {
   roundNano,
   roundToUnit,
 } from './fraction.ts'
-import { findGaps, type GapReason } from './gaps.ts'
+import { findGaps, type GapReason, provisionalCosts } from './gaps.ts'
 import { dayStart, dayText, firstDay, monthOf } from './local-days.ts'
 
 /**
@@ -51,7 +51,15 @@ export type StatementLine = {
   readonly prices: readonly { readonly price: string; readonly energy: string; readonly amount: string }[] | null
 }
 
-type TotalName = 'net' | 'tax' | 'gross' | 'net_rounded' | 'tax_rounded' | 'gross_rounded'
+type TotalName =
+  | 'net'
+  | 'tax'
+  | 'gross'
+  | 'net_rounded'
+  | 'tax_rounded'
+  | 'gross_rounded'
+  | 'estimated_energy'
+  | 'provisional_energy'
 export type StatementTotals = Readonly<Record<TotalName, string>>
 
 export type StatementPeriod = {
@@ -66,7 +74,12 @@ export type BillStatement = {
   readonly end_date: string
   readonly complete: boolean
   readonly confidence: string
-  readonly gaps: readonly { readonly reason: GapReason; readonly start_time: string; readonly end_time: string }[]
+  readonly gaps: readonly {
+    readonly reason: GapReason
+    readonly start_time: string
+    readonly end_time: string
+    readonly energy?: string
+  }[]
   /** Number of gaps after the first 100. */
   readonly gaps_more: number
   readonly periods: readonly StatementPeriod[]
@@ -138,11 +151,25 @@ const lineText = (line: OpenLine, amount: bigint, rounded: bigint): StatementLin
 
 type Sums = readonly [net: bigint, tax: bigint, netRounded: bigint, taxRounded: bigint]
 
-const totalsText = ([net, tax, netRounded, taxRounded]: Sums): StatementTotals => ({
+const totalsText = (
+  [net, tax, netRounded, taxRounded]: Sums,
+  [estimated, provisional]: Uncertain,
+): StatementTotals => ({
   ...{ net: decimalText(net), tax: decimalText(tax), gross: decimalText(net + tax) },
   ...{ net_rounded: decimalText(netRounded), tax_rounded: decimalText(taxRounded) },
   gross_rounded: decimalText(netRounded + taxRounded),
+  ...{ estimated_energy: decimalText(estimated), provisional_energy: decimalText(provisional) },
 })
+
+/** Energy of estimates, and energy with a provisional price. */
+type Uncertain = readonly [estimated: bigint, provisional: bigint]
+
+const uncertainOf = (context: BillContext, bill: BillCosts, { first, end }: DayRange): Uncertain => {
+  const span = [dayStart(context.zone, first), dayStart(context.zone, end)] as const
+  const all = (['INBOUND+IMPORT', 'OUTBOUND+EXPORT'] as const).flatMap(flow => costsOf(context, bill, flow, span))
+  const estimates = all.filter(({ record }) => record.confidence < 1_000_000)
+  return [bucketOf(estimates, ...span).energy, bucketOf(provisionalCosts(context, bill, span), ...span).energy]
+}
 
 const addSums = (all: readonly Sums[]): Sums =>
   all.reduce<Sums>((a, b) => [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]], [0n, 0n, 0n, 0n])
@@ -217,6 +244,7 @@ export const billStatement = (input: BillInput): BillStatement => {
     })
     return {
       ...{ start_date: dayText(period.first), end_date: dayText(period.end), sums: addSums(sums) },
+      uncertain: uncertainOf(context, bill, period),
       lines: lines.map((line, index) => lineText(line, amounts[index] ?? 0n, rounded[index] ?? 0n)),
     }
   })
@@ -224,12 +252,13 @@ export const billStatement = (input: BillInput): BillStatement => {
   return {
     ...{ start_date: statement.start_date, end_date: statement.end_date, complete: gaps.length === 0 },
     confidence: confidenceOf(context, bill, span),
-    gaps: gaps.slice(0, maxGaps).map(({ reason, start, end }) => ({
+    gaps: gaps.slice(0, maxGaps).map(({ reason, start, end, energy }) => ({
       ...{ reason, start_time: new Date(start).toISOString(), end_time: new Date(end).toISOString() },
+      ...(energy !== undefined && { energy: decimalText(energy) }),
     })),
     gaps_more: Math.max(0, gaps.length - maxGaps),
-    periods: periods.map(({ sums, ...period }) => ({ ...period, totals: totalsText(sums) })),
-    totals: totalsText(addSums(periods.map(({ sums }) => sums))),
+    periods: periods.map(({ sums, uncertain, ...period }) => ({ ...period, totals: totalsText(sums, uncertain) })),
+    totals: totalsText(addSums(periods.map(({ sums }) => sums)), uncertainOf(context, bill, whole)),
     memo: memoOf(context, bill, span, unit),
   }
 }

@@ -1,3 +1,4 @@
+import type { JsonNumber } from '../../../contract/json/exact-number.ts'
 import type { StatementWire } from '../../../contract/statements/statement.ts'
 import { statementFinalise, statementVoid } from '../../../contract/statements/statement-operations.ts'
 import { civilDate, dayNumber, parseDate, writeDate } from '../../../domain/civil-date.ts'
@@ -11,7 +12,7 @@ import {
   type PageResult,
   postRoute,
 } from '../console-request.ts'
-import { counted, money } from '../kit/amount.ts'
+import { counted, exactText, money } from '../kit/amount.ts'
 import { confirmationFault, confirmPage } from '../kit/confirm.ts'
 import { withParameters } from '../kit/data-table.ts'
 import { type LocationNames, locationField, newestLocations } from '../kit/location-names.ts'
@@ -79,6 +80,10 @@ const actionsOf = (request: ConsoleRequest, { id, status, location_id: location 
   return html`<div class="actions"><a class="button" href="${page}">Link to this statement</a><a class="button" href="${finalStatementsPath(location)}">Final statements</a>${action === false ? null : action}</div>`
 }
 
+/** Fact of an energy in kWh; none if it is 0, or unknown in an older FINAL statement. */
+const energyFact = (name: string, energy: JsonNumber | undefined): readonly (readonly [string, string])[] =>
+  energy === undefined || exactText(energy) === '0' ? [] : [[name, `${exactText(energy)} kWh`]]
+
 const statementFacts = ({ totals, ...statement }: StatementWire, location: string): Html => {
   const { currency_code: currency } = statement
   const costs = `/console/costs?${new URLSearchParams({
@@ -97,10 +102,17 @@ const statementFacts = ({ totals, ...statement }: StatementWire, location: strin
     ['Net', money(totals.net, currency)],
     ['Tax', money(totals.tax, currency)],
     ['Gross', html`<strong>${money(totals.gross, currency)}</strong>`],
+    ...energyFact('Estimated energy', totals.estimated_energy),
+    ...energyFact('Energy with a forecast price', totals.provisional_energy),
   )
 }
 
-const gapReasons = { UNPRICED: 'no price', MISSING: 'no record', NOT_ENDED: 'not ended' } as const
+const gapReasons = {
+  UNPRICED: 'no price',
+  PROVISIONAL_PRICE: 'forecast price',
+  MISSING: 'no record',
+  NOT_ENDED: 'not ended',
+} as const
 
 const gapNotice = ({ gaps, gaps_more: more = 0, location_timezone: zone, status }: StatementWire): Content =>
   gaps.length === 0
