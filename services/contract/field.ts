@@ -60,6 +60,9 @@ export const text = ({ min = 1, max = 255 }: { readonly min?: number; readonly m
 /** The caller's own reference: 1 to 255 characters. */
 export const referenceId = text()
 
+/** A name for people. It identifies nothing. */
+export const displayName = text()
+
 /** Up to 20 of the caller's own texts. */
 export const metadata = z
   .record(z.string(), text({ min: 0 }))

@@ -29,8 +29,8 @@ export type ObjectImport = {
 
 /** Fields of a kind of object. The fields of an address are flat. */
 const ownFields = {
-  locations: ['reference_id', 'customer_id', 'timezone', 'currency_code', 'calendar_id'],
-  devices: ['reference_id'],
+  locations: ['reference_id', 'display_name', 'customer_id', 'timezone', 'currency_code', 'calendar_id'],
+  devices: ['reference_id', 'display_name'],
 } as const
 const addressFields = ['address_line1', 'address_line2', 'city', 'state', 'post_code', 'country_code']
 const nestedFields = { locations: ['market_sources.import', 'market_sources.export'], devices: [] } as const

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { OwnedObject } from '../../domain/tenant.ts'
 import { exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
-import { clearable, fields, metadata, optional, referenceId, text } from '../field.ts'
+import { clearable, displayName, fields, metadata, optional, referenceId, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import { listing, listParameters } from '../list.ts'
 import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
@@ -9,6 +9,7 @@ import { cursorReferences, customerOnly } from '../reference.ts'
 
 export const customerShape = objectShape('cus', 'customer', {
   reference_id: orNull(z.string()).describe("The caller's own reference."),
+  display_name: orNull(z.string()).describe('Name for people. It identifies nothing.'),
   locations: z.array(idText('loc')).describe('Ids of the locations of this customer.'),
   metadata: z.record(z.string(), z.string()),
 })
@@ -18,6 +19,7 @@ export type CustomerWire = z.output<typeof customerShape>
 /** Stored customer; `createdAt` in ms. */
 export type Customer = OwnedObject & {
   readonly referenceId: string | null
+  readonly displayName: string | null
   readonly locationIds: readonly string[]
   readonly metadata: Readonly<Record<string, string>>
 }
@@ -26,12 +28,14 @@ export type Customer = OwnedObject & {
 export const customerToWire = (customer: Customer): CustomerWire =>
   objectToWire('customer', customer, {
     reference_id: customer.referenceId,
+    display_name: customer.displayName,
     locations: [...customer.locationIds],
     metadata: { ...customer.metadata },
   })
 
 const example: CustomerWire = objectToWire('customer', exampleObject('cus'), {
   reference_id: 'household-17',
+  display_name: 'Meyer family',
   locations: ['loc_0198c0ffee00112233445566'],
   metadata: {},
 })
@@ -45,12 +49,16 @@ export const customerCreate = defineOperation({
   tag: 'Customers',
   access: 'all',
   routes: sameRoute('POST', '/customers'),
-  body: fields({ reference_id: optional(referenceId), metadata: optional(metadata) }),
+  body: fields({
+    reference_id: optional(referenceId),
+    display_name: optional(displayName),
+    metadata: optional(metadata),
+  }),
   answer,
   status: 201,
   idempotent: true,
   refusals: ['reference_id_taken'],
-  examples: { body: { reference_id: 'household-17' }, answer: example },
+  examples: { body: { reference_id: 'household-17', display_name: 'Meyer family' }, answer: example },
 })
 
 export const customerList = defineOperation({
@@ -75,7 +83,11 @@ export const customerRetrieve = defineOperation({
 })
 
 /** Members of a customer that a PATCH changes. */
-export const customerPatch = { reference_id: clearable(referenceId), metadata: clearable(metadata) }
+export const customerPatch = {
+  reference_id: clearable(referenceId),
+  display_name: clearable(displayName),
+  metadata: clearable(metadata),
+}
 
 export const customerUpdate = defineOperation({
   id: 'customer_update',

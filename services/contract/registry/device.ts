@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { OwnedObject } from '../../domain/tenant.ts'
 import { exampleObject, instantOrNull, instantText, objectShape, objectToWire, orNull } from '../answer-field.ts'
-import { clearable, fields, metadata, objectIdentifier, optional, referenceId, text } from '../field.ts'
+import { clearable, displayName, fields, metadata, objectIdentifier, optional, referenceId, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import type { JsonObject } from '../json/json-path.ts'
 import { listing, listParameters } from '../list.ts'
@@ -10,6 +10,7 @@ import { cursorReferences, deviceOnly, locationOnly } from '../reference.ts'
 
 export const deviceShape = objectShape('dev', 'device', {
   reference_id: z.string().describe("The caller's own reference."),
+  display_name: orNull(z.string()).describe('Name for people. It identifies nothing.'),
   last_seen: orNull(instantText).describe('Time at which the newest record of the device was received.'),
   metadata: z.record(z.string(), z.string()),
 })
@@ -19,6 +20,7 @@ export type DeviceWire = z.output<typeof deviceShape>
 /** Stored device; instants in ms, `lastSeenAt` null if no record was received. */
 export type Device = OwnedObject & {
   readonly referenceId: string
+  readonly displayName: string | null
   readonly lastSeenAt: number | null
   readonly metadata: Readonly<Record<string, string>>
 }
@@ -27,25 +29,39 @@ export type Device = OwnedObject & {
 export const deviceToWire = (device: Device): DeviceWire =>
   objectToWire('device', device, {
     reference_id: device.referenceId,
+    display_name: device.displayName,
     last_seen: instantOrNull(device.lastSeenAt),
     metadata: { ...device.metadata },
   })
 
 const example: DeviceWire = objectToWire('device', exampleObject('dev'), {
   reference_id: 'charger-4711',
+  display_name: 'Charger at the gate',
   last_seen: '2025-09-14T11:15:00Z',
   metadata: {},
 })
 
 /** Values of a device that a request can set. */
-export type DeviceInput = Pick<Device, 'referenceId' | 'metadata'>
+export type DeviceInput = Pick<Device, 'referenceId' | 'displayName' | 'metadata'>
 
 /** Read the body that creates a device. */
-const deviceCreation = fields({ reference_id: referenceId, metadata: optional(metadata) }).transform(
-  (wire): DeviceInput => ({ referenceId: wire.reference_id, metadata: wire.metadata ?? {} }),
+const deviceCreation = fields({
+  reference_id: referenceId,
+  display_name: optional(displayName),
+  metadata: optional(metadata),
+}).transform(
+  (wire): DeviceInput => ({
+    referenceId: wire.reference_id,
+    displayName: wire.display_name ?? null,
+    metadata: wire.metadata ?? {},
+  }),
 )
 
-const changeableFields = { reference_id: referenceId.optional(), metadata: clearable(metadata) }
+const changeableFields = {
+  reference_id: referenceId.optional(),
+  display_name: clearable(displayName),
+  metadata: clearable(metadata),
+}
 
 /** Names of the members of a device that a PATCH can change. */
 export const changeableDeviceFields: readonly string[] = Object.keys(changeableFields)
@@ -60,6 +76,7 @@ const devicePatch = fields({ ...fixedMembers(deviceShape), ...changeableFields }
 
 const deviceChangeOf = (wire: z.output<z.ZodObject<typeof changeableFields>>): Partial<DeviceInput> => ({
   ...(wire.reference_id === undefined ? {} : { referenceId: wire.reference_id }),
+  ...(wire.display_name === undefined ? {} : { displayName: wire.display_name }),
   ...(wire.metadata === undefined ? {} : { metadata: wire.metadata ?? {} }),
 })
 
@@ -79,7 +96,10 @@ export const deviceCreate = defineOperation({
   status: 201,
   idempotent: true,
   refusals: ['reference_id_taken'],
-  examples: { body: { reference_id: 'charger-4711' }, answer: { ...example, last_seen: null } },
+  examples: {
+    body: { reference_id: 'charger-4711', display_name: 'Charger at the gate' },
+    answer: { ...example, last_seen: null },
+  },
 })
 
 export const deviceList = defineOperation({
@@ -111,7 +131,7 @@ export const deviceUpdate = defineOperation({
   id: 'device_update',
   summary: 'Update a device',
   description:
-    'Absent members do not change; null clears the metadata. A device always has a reference_id. Other members may be sent back unchanged.',
+    'Absent members do not change; null clears the name and the metadata. A device always has a reference_id. Other members may be sent back unchanged.',
   tag,
   access: 'all',
   routes: sameRoute('PATCH', '/devices/{id}'),

@@ -19,6 +19,7 @@ type ContractedTariff = DirectionAndType & {
  */
 export type LocationWithTariffs = OwnedObject & {
   readonly referenceId: string | null
+  readonly displayName: string | null
   readonly customerId: string | null
   readonly timezone: string
   readonly currencyCode: string
@@ -97,6 +98,7 @@ export const structureType = (
 export const locationToWire = (location: LocationWithTariffs, at: number): LocationWire =>
   objectToWire('location', location, {
     reference_id: location.referenceId,
+    display_name: location.displayName,
     customer_id: location.customerId,
     timezone: location.timezone,
     currency_code: location.currencyCode,

@@ -4,6 +4,7 @@ import type { VersionRename } from '../earlier-api-version.ts'
 import {
   clearable,
   currencyCode,
+  displayName,
   fields,
   identifier,
   metadata,
@@ -22,6 +23,7 @@ import { type PostalAddress, postalAddress, postalAddressShape } from './postal-
 /** Values that the caller chose for a location. Null members follow from the address. */
 export type LocationInput = {
   readonly referenceId: string | null
+  readonly displayName: string | null
   readonly customerId: string | null
   readonly postalAddress: PostalAddress | null
   readonly timezone: string | null
@@ -46,6 +48,7 @@ const describeCalendar = 'Calendar of holidays and special days. Default: the ca
 /** Read the body that creates a location. */
 export const locationCreation = fields({
   reference_id: optional(referenceId).describe('Your own name for the location, unique among your locations.'),
+  display_name: optional(displayName).describe('Name for people. It identifies nothing.'),
   customer_id: optional(objectIdentifier('cus')).describe('The customer of the location.'),
   postal_address: optional(postalAddress).describe(
     'Address of the location. Optional if timezone and currency_code are set.',
@@ -60,6 +63,7 @@ export const locationCreation = fields({
 }).transform(
   (wire): LocationInput => ({
     referenceId: wire.reference_id ?? null,
+    displayName: wire.display_name ?? null,
     customerId: wire.customer_id ?? null,
     postalAddress: wire.postal_address ?? null,
     timezone: wire.timezone ?? null,
@@ -74,6 +78,7 @@ export const locationCreation = fields({
 /** Members of a location that a PATCH changes. */
 export const changeableLocationFields = {
   reference_id: clearable(referenceId),
+  display_name: clearable(displayName),
   customer_id: clearable(objectIdentifier('cus')),
   postal_address: clearable(postalAddress).describe('The whole address; null removes it.'),
   timezone: clearable(timezone).describe(describeTimezone),
@@ -97,6 +102,7 @@ export const locationPatch = (shape: z.ZodObject) =>
 
 const locationChangeOf = (wire: z.output<z.ZodObject<typeof changeableLocationFields>>): LocationChange => ({
   ...(wire.reference_id === undefined ? {} : { referenceId: wire.reference_id }),
+  ...(wire.display_name === undefined ? {} : { displayName: wire.display_name }),
   ...(wire.customer_id === undefined ? {} : { customerId: wire.customer_id }),
   ...(wire.postal_address === undefined ? {} : { postalAddress: wire.postal_address }),
   ...(wire.timezone === undefined ? {} : { timezone: wire.timezone }),
@@ -136,6 +142,7 @@ const tariffStatus = z.enum(tariffStatuses).describe('CONNECTED if a tariff is i
 
 export const locationShape = objectShape('loc', 'location', {
   reference_id: orNull(z.string()),
+  display_name: orNull(z.string()).describe('Name for people. It identifies nothing.'),
   customer_id: orNull(idText('cus')),
   timezone: z.string(),
   currency_code: z.string(),
@@ -162,6 +169,7 @@ export type LocationWire = z.output<typeof locationShape>
 
 const example: LocationWire = objectToWire('location', exampleObject('loc'), {
   reference_id: 'home-17',
+  display_name: 'Meyer, Unter den Linden',
   customer_id: 'cus_0198c0ffee00112233445566',
   timezone: 'Europe/Berlin',
   currency_code: 'EUR',
@@ -219,6 +227,7 @@ export const locationCreate = defineOperation({
   examples: {
     body: {
       reference_id: 'home-17',
+      display_name: 'Meyer, Unter den Linden',
       postal_address: { address_line1: 'Unter den Linden 1', city: 'Berlin', post_code: '10117', country_code: 'DE' },
     },
     answer: example,

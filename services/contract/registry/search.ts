@@ -26,7 +26,7 @@ const hitShape = z
   .object({
     kind: z.enum(searchKinds),
     id: z.string().describe('Id of the object; for a session its reference.'),
-    name: z.string().describe('Own reference, name or id.'),
+    name: z.string().describe('Name, own reference or id.'),
     location_id: orNull(idText('loc')),
   })
   .meta({ component: 'SearchHit' })

@@ -36,7 +36,7 @@ const saveCustomer = async (
   const page = await listCustomers(transaction, { referenceId }, { limit: 1, startingAfter: null, endingBefore: null })
   const found = page.ok ? page.value.items[0] : undefined
   if (found !== undefined) return accepted(found.id)
-  const customer = await createCustomer(transaction, { referenceId, metadata: {} }, transaction.at)
+  const customer = await createCustomer(transaction, { referenceId, displayName: null, metadata: {} }, transaction.at)
   const data = customerToWire(customer)
   transaction.effects.events.push({ type: 'customer.create', objectId: customer.id, data })
   return accepted(customer.id)
@@ -44,6 +44,7 @@ const saveCustomer = async (
 
 const newChoice = ({ request, state }: StoredSession, customerId: string | null): LocationInput => ({
   referenceId: request.locationReferenceId,
+  displayName: null,
   customerId,
   postalAddress: postalOf(state.address) as LocationInput['postalAddress'],
   timezone: null,

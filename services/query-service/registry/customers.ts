@@ -34,7 +34,8 @@ const customerChange = (type: string, customer: StoredCustomer): Change<ReturnTy
 export const customerOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(customerCreate, request =>
     change(dependencies, customerCreate, request, async transaction => {
-      const draft = { referenceId: request.body.reference_id ?? null, metadata: request.body.metadata ?? {} }
+      const { reference_id: referenceId = null, display_name: displayName = null, metadata } = request.body
+      const draft = { referenceId, displayName, metadata: metadata ?? {} }
       return accepted(customerChange('customer.create', await createCustomer(transaction, draft, request.at)))
     }),
   ),
@@ -50,12 +51,12 @@ export const customerOperations = (dependencies: QueryServiceDependencies): read
   bind(customerRetrieve, request => answerOne(dependencies, request, retrieveCustomer, noCustomer, customerToWire)),
   bind(customerUpdate, request =>
     change(dependencies, customerUpdate, request, async transaction => {
-      const { reference_id: referenceId, metadata } = request.body
+      const { reference_id: referenceId, display_name: displayName, metadata } = request.body
       const before = await retrieveCustomer(transaction, request.id)
       const fixedFieldRefusal =
         before === null ? null : refuseFixedChange(request.body, customerToWire(before), Object.keys(customerPatch))
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
-      const patch = omitUndefined({ referenceId, metadata: metadata === null ? {} : metadata })
+      const patch = omitUndefined({ referenceId, displayName, metadata: metadata === null ? {} : metadata })
       const customer = await updateCustomer(transaction, request.id, patch)
       return customer.ok ? accepted(customerChange('customer.update', customer.value)) : customer
     }),

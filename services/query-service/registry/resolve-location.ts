@@ -83,6 +83,7 @@ export const locationDraft = (
   const importSourceId = choice.importSourceId ?? areaSourceId
   return {
     referenceId: choice.referenceId,
+    displayName: choice.displayName,
     customerId: choice.customerId,
     postalAddress: choice.postalAddress,
     overrides: {
@@ -105,6 +106,7 @@ export const locationDraft = (
 /** Return the input of a stored location with the changes of a PATCH. */
 export const changedChoice = (location: StoredLocation, change: LocationChange): LocationInput => ({
   referenceId: location.referenceId,
+  displayName: location.displayName,
   customerId: location.customerId,
   postalAddress: location.postalAddress as PostalAddress | null,
   ...location.overrides,

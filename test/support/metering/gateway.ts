@@ -122,7 +122,11 @@ export const makeObjects = ({ database }: Pick<Gateway, 'database'>, tenant: Ten
     const location = acceptedValue(
       await createLocation(transaction, locationDraft({ referenceId: reference }), currentInstant()),
     )
-    const device = await createDevice(transaction, { referenceId: reference, metadata: {} }, currentInstant())
+    const device = await createDevice(
+      transaction,
+      { referenceId: reference, displayName: null, metadata: {} },
+      currentInstant(),
+    )
     return { locationId: location.id, deviceId: device.id }
   })
 

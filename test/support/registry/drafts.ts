@@ -8,6 +8,7 @@ import type { EndpointDraft } from '../../../services/platform/postgres/webhooks
 /** Draft of a location in Berlin without customer and market source. */
 export const locationDraft = (change: Partial<LocationDraft> = {}): LocationDraft => ({
   referenceId: null,
+  displayName: null,
   customerId: null,
   postalAddress: {
     address_line1: 'Unter den Linden 1',

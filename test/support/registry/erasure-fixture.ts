@@ -13,12 +13,14 @@ import { locationDraft, tariffDraft } from './drafts.ts'
 export const createErasureFixture = (database: Database, tenant: Tenant) =>
   withTenant(database, tenant, async transaction => {
     const at = currentInstant()
-    const customer = (await createCustomer(transaction, { referenceId: 'someone', metadata: {} }, at)).id
+    const customer = (
+      await createCustomer(transaction, { referenceId: 'someone', displayName: null, metadata: {} }, at)
+    ).id
     const home = acceptedValue(
       await createLocation(transaction, locationDraft({ customerId: customer, referenceId: 'home' }), at),
     ).id
     const other = acceptedValue(await createLocation(transaction, locationDraft({ referenceId: 'other' }), at)).id
-    const device = (await createDevice(transaction, { referenceId: 'charger', metadata: {} }, at)).id
+    const device = (await createDevice(transaction, { referenceId: 'charger', displayName: null, metadata: {} }, at)).id
     for (const location of [home, other]) acceptedValue(await createTariff(transaction, tariffDraft(location), at))
     for (const id of [customer, home, other, device])
       await writeEvents(transaction, [{ type: 'x.create', objectId: id, data: { id } }], at)

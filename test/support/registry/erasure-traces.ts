@@ -49,12 +49,15 @@ export const makePerson = (database: Database, tenant: Tenant, name: string): Pr
   withTenant(database, tenant, async transaction => {
     const at = currentInstant() - hourMs
     const metadata = { note: `${name} wrote this` }
-    const customer = (await createCustomer(transaction, { referenceId: `customer ${name}`, metadata }, at)).id
+    const customer = (
+      await createCustomer(transaction, { referenceId: `customer ${name}`, displayName: null, metadata }, at)
+    ).id
     const { postalAddress } = locationDraft()
-    const draft = locationDraft({ customerId: customer, referenceId: `location ${name}`, metadata })
+    const draft = locationDraft({ customerId: customer, referenceId: `location ${name}`, displayName: null, metadata })
     const address = postalAddress === null ? null : { ...postalAddress, address_line1: `Street of ${name}` }
     const location = acceptedValue(await createLocation(transaction, { ...draft, postalAddress: address }, at)).id
-    const device = (await createDevice(transaction, { referenceId: `device ${name}`, metadata }, at)).id
+    const device = (await createDevice(transaction, { referenceId: `device ${name}`, displayName: null, metadata }, at))
+      .id
     const terms = { displayName: `Tariff of ${name}`, contractEnd: at + 30 * 24 * hourMs }
     const tariff = acceptedValue(await createTariff(transaction, tariffDraft(location, terms), at)).tariff.id
     const charge = acceptedValue(await createCharge(transaction, chargeDraft(location, [device], name), at)).id

@@ -11,16 +11,17 @@ import { deleteLocationsOf } from './locations.ts'
 /** Stored customer, with the ids of its locations, oldest first; `createdAt` in ms. */
 export type StoredCustomer = OwnedObject & {
   readonly referenceId: string | null
+  readonly displayName: string | null
   readonly locationIds: readonly string[]
   readonly metadata: Metadata
 }
 
-export type CustomerDraft = { readonly referenceId: string | null; readonly metadata: Metadata }
+export type CustomerDraft = Pick<StoredCustomer, 'referenceId' | 'displayName' | 'metadata'>
 
 type Row = Omit<StoredCustomer, 'locationIds'> & { readonly locationIds: string }
 
 const columns = sql`
-  id, account_id as "accountId", live_mode as "liveMode", reference_id as "referenceId", metadata,
+  id, account_id as "accountId", live_mode as "liveMode", reference_id as "referenceId", display_name as "displayName", metadata,
   time_created as "createdAt",
   (select coalesce(json_agg(l.id order by l.id), '[]') from locations l
    where l.account_id = customers.account_id and l.live_mode = customers.live_mode and l.customer_id = customers.id
@@ -41,8 +42,8 @@ export const createCustomer = async (
 ): Promise<StoredCustomer> => {
   const { accountId, liveMode, query } = transaction
   const id = newId('customer', at)
-  await query(sql`insert into customers (account_id, live_mode, id, reference_id, metadata, time_created)
-    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${JSON.stringify(draft.metadata)},
+  await query(sql`insert into customers (account_id, live_mode, id, reference_id, display_name, metadata, time_created)
+    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${draft.displayName}, ${JSON.stringify(draft.metadata)},
       ${toTimestamp(at)})`)
   return { id, accountId, liveMode, ...draft, locationIds: [], createdAt: at }
 }
@@ -65,6 +66,8 @@ export const updateCustomer = async (
     update customers set
       reference_id = case when ${change.referenceId !== undefined} then ${change.referenceId ?? null}
         else reference_id end,
+      display_name = case when ${change.displayName !== undefined} then ${change.displayName ?? null}
+        else display_name end,
       metadata = coalesce(${change.metadata === undefined ? null : JSON.stringify(change.metadata)}::jsonb, metadata)
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
   return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))

@@ -10,12 +10,14 @@ import type { TenantTransaction } from '../transaction.ts'
 /** Stored device; `createdAt` in ms. */
 export type StoredDevice = OwnedObject & {
   readonly referenceId: string
+  readonly displayName: string | null
   readonly metadata: Metadata
 }
 
-export type DeviceDraft = { readonly referenceId: string; readonly metadata: Metadata }
+export type DeviceDraft = Pick<StoredDevice, 'referenceId' | 'displayName' | 'metadata'>
 
-const columns = sql`id, account_id as "accountId", live_mode as "liveMode", reference_id as "referenceId", metadata,
+const columns = sql`id, account_id as "accountId", live_mode as "liveMode", reference_id as "referenceId",
+  display_name as "displayName", metadata,
   time_created as "createdAt"`
 
 const notFound = refused('not_found', 'No device has this id.')
@@ -28,8 +30,8 @@ export const createDevice = async (
 ): Promise<StoredDevice> => {
   const { accountId, liveMode, query } = transaction
   const id = newId('device', at)
-  await query(sql`insert into devices (account_id, live_mode, id, reference_id, metadata, time_created)
-    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${JSON.stringify(draft.metadata)},
+  await query(sql`insert into devices (account_id, live_mode, id, reference_id, display_name, metadata, time_created)
+    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${draft.displayName}, ${JSON.stringify(draft.metadata)},
       ${toTimestamp(at)})`)
   return { id, accountId, liveMode, ...draft, createdAt: at }
 }
@@ -52,6 +54,8 @@ export const updateDevice = (
   )(sql`
     update devices set
       reference_id = coalesce(${change.referenceId ?? null}, reference_id),
+      display_name = case when ${change.displayName !== undefined} then ${change.displayName ?? null}
+        else display_name end,
       metadata = coalesce(${change.metadata === undefined ? null : JSON.stringify(change.metadata)}::jsonb, metadata)
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
 

@@ -82,7 +82,7 @@ export const eraseObjects = async (
   const { locationIds, deviceIds, otherIds, receiptsBefore } = objects
   const owned = ownedBy(tenant)
   await query(sql`
-    update locations set reference_id = null, customer_id = null, postal_address = null, latitude = null,
+    update locations set reference_id = null, display_name = null, customer_id = null, postal_address = null, latitude = null,
       longitude = null, calendar_id = null, metadata = '{}',
       deleted_at = coalesce(deleted_at, ${toTimestamp(at)}), pricing_revision = pricing_revision + 1
     where ${owned} and id = any(${locationIds})`)

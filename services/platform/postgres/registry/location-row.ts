@@ -21,6 +21,7 @@ export type LocationOverrides = {
  */
 export type LocationDraft = {
   readonly referenceId: string | null
+  readonly displayName: string | null
   readonly customerId: string | null
   readonly postalAddress: Address | null
   readonly overrides: LocationOverrides
@@ -73,7 +74,7 @@ export type LocationRow = Omit<StoredLocation, 'postalAddress' | 'geoLocation' |
 export const epochMs = (column: string) => sql`(extract(epoch from ${raw(column)}) * 1000)::bigint`
 
 export const locationColumns = sql`
-  id, account_id as "accountId", live_mode as "liveMode", reference_id as "referenceId",
+  id, account_id as "accountId", live_mode as "liveMode", reference_id as "referenceId", display_name as "displayName",
   customer_id as "customerId", timezone, currency_code as "currencyCode", postal_address as "postalAddress",
   latitude, longitude, overrides, import_market_source_id as "importSourceId",
   export_market_source_id as "exportSourceId", calendar_id as "calendarId", metadata, pricing_revision as "pricingRevision",
@@ -104,11 +105,11 @@ export const locationFromRow = (row: LocationRow): StoredLocation => {
 
 /** The columns of `draftValues`, in the same order. */
 export const draftColumns = sql`
-  reference_id, customer_id, timezone, currency_code, postal_address, latitude, longitude, overrides,
+  reference_id, display_name, customer_id, timezone, currency_code, postal_address, latitude, longitude, overrides,
   import_market_source_id, export_market_source_id, calendar_id, metadata`
 
 export const draftValues = (draft: LocationDraft): Sql => sql`
-  ${draft.referenceId}, ${draft.customerId}, ${draft.timezone}, ${draft.currencyCode},
+  ${draft.referenceId}, ${draft.displayName}, ${draft.customerId}, ${draft.timezone}, ${draft.currencyCode},
   ${draft.postalAddress === null ? null : JSON.stringify(draft.postalAddress)},
   ${draft.geoLocation?.lat ?? null}, ${draft.geoLocation?.lng ?? null}, ${JSON.stringify(draft.overrides)},
   ${draft.importSourceId}, ${draft.exportSourceId}, ${draft.calendarId}, ${JSON.stringify(draft.metadata)}`

@@ -11,13 +11,14 @@ export type FoundObject = {
   readonly locationId: string | null
 }
 
-/** Tables that a search reads: the column of the name, the location, and the condition of active rows. */
+/** Tables that a search reads: the shown name, the searched texts, the location, and the condition of active rows. */
 const tables = [
   {
     kind: 'location',
     table: 'locations',
     prefix: 'loc_',
-    name: 'reference_id',
+    name: 'coalesce(display_name, reference_id)',
+    texts: ['display_name', 'reference_id'],
     location: 'id',
     active: 'deleted_at is null',
   },
@@ -25,7 +26,8 @@ const tables = [
     kind: 'device',
     table: 'devices',
     prefix: 'dev_',
-    name: 'reference_id',
+    name: 'coalesce(display_name, reference_id)',
+    texts: ['display_name', 'reference_id'],
     location: 'null',
     active: 'deleted_at is null',
   },
@@ -33,7 +35,8 @@ const tables = [
     kind: 'customer',
     table: 'customers',
     prefix: 'cus_',
-    name: 'reference_id',
+    name: 'coalesce(display_name, reference_id)',
+    texts: ['display_name', 'reference_id'],
     location: 'null',
     active: 'deleted_at is null',
   },
@@ -42,17 +45,26 @@ const tables = [
     table: 'tariffs',
     prefix: 'trf_',
     name: 'display_name',
+    texts: ['display_name'],
     location: 'location_id',
     active: 'closed_at is null and voided_at is null',
   },
-  { kind: 'plan', table: 'plans', prefix: 'pln_', name: 'name', location: 'null', active: 'deleted_at is null' },
+  {
+    kind: 'plan',
+    table: 'plans',
+    prefix: 'pln_',
+    name: 'name',
+    texts: ['name'],
+    location: 'null',
+    active: 'deleted_at is null',
+  },
 ] as const
 
 /** Escape the wildcards of LIKE. */
 const literalPattern = (text: string): string => text.replace(/[\\%_]/g, '\\$&')
 
 /**
- * Find objects of a tenant whose name contains a text, or whose id begins with the text. The names of the newest
+ * Find objects of a tenant whose name or own reference contains a text, or whose id begins with the text. The names of the newest
  * `scanned` objects of each kind are searched. Returns at most `limit` objects of each kind, the newest first.
  */
 export const searchObjects = async (
@@ -61,14 +73,18 @@ export const searchObjects = async (
   { limit, scanned }: { readonly limit: number; readonly scanned: number },
 ): Promise<readonly FoundObject[]> => {
   const pattern = `%${literalPattern(text)}%`
-  const parts = tables.map(({ kind, table, prefix, name, location, active }) => {
+  const parts = tables.map(({ kind, table, prefix, name, texts, location, active }) => {
     const columns = sql`${kind}::text as kind, id, coalesce(${raw(name)}, id) as name, ${raw(location)}::text as "locationId"`
+    const matches = join(
+      texts.map(column => sql`${raw(column)} ilike ${pattern}`),
+      ' or ',
+    )
     const owned = sql`${ownedBy(tenant)} and ${raw(active)}`
     const found = text.startsWith(prefix)
       ? sql`select ${columns} from ${raw(table)} where ${owned} and id >= ${text} and id < ${`${text}g`}
           order by id desc limit ${limit}`
       : sql`select ${columns} from (select * from ${raw(table)} where ${owned} order by id desc limit ${scanned}) newest
-          where ${raw(name)} ilike ${pattern} order by id desc limit ${limit}`
+          where ${matches} order by id desc limit ${limit}`
     return sql`(${found})`
   })
   const statement = join(parts, ' union all ')

@@ -3,15 +3,15 @@ import { type Html, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 
-/** Own references of devices by their ids. */
+/** Names or own references of devices by their ids. */
 export type DeviceNames = ReadonlyMap<string, string>
 
 /** Read the names of the newest 100 devices. Empty if the API refuses. */
 export const newestDevices = async ({ api }: Pick<ConsoleRequest, 'api'>): Promise<DeviceNames> => {
   const list = await api<ListOf<DeviceWire>>('GET', '/devices?limit=100')
-  return new Map(list.ok ? list.value.data.map(one => [one.id, one.reference_id]) : [])
+  return new Map(list.ok ? list.value.data.map(one => [one.id, one.display_name ?? one.reference_id]) : [])
 }
 
-/** Link to a device by its own reference, or by its id if the reference is unknown. */
+/** Link to a device by its name, or by its id if the name is unknown. */
 export const deviceLink = (names: DeviceNames, id: string): Html =>
   html`<a href="/console/devices/${id}">${names.get(id) ?? html`<code>${id}</code>`}</a>`

@@ -7,8 +7,8 @@ import { field } from '../page-parts.ts'
 import type { Column } from './data-table.ts'
 import { enteredText } from './object-text.ts'
 
-/** Own references of locations by their ids; null for a location without a reference. */
-export type LocationNames = ReadonlyMap<string, string | null>
+/** Names and own references of locations by their ids; null for a location without one. `name`: shown to people. */
+export type LocationNames = ReadonlyMap<string, { readonly name: string | null; readonly reference: string | null }>
 
 /** Number of locations that suggestions and names know: the largest page of the API. */
 const known = 100
@@ -16,12 +16,19 @@ const known = 100
 /** Read the newest 100 locations. Empty if the API refuses. */
 export const newestLocations = async ({ api }: Pick<ConsoleRequest, 'api'>): Promise<LocationNames> => {
   const list = await api<ListOf<LocationWire>>('GET', `/locations?limit=${known}`)
-  return new Map(list.ok ? list.value.data.map(one => [one.id, one.reference_id]) : [])
+  return new Map(
+    list.ok
+      ? list.value.data.map(({ id, display_name: name, reference_id: reference }) => [
+          id,
+          { name: name ?? reference, reference },
+        ])
+      : [],
+  )
 }
 
-/** Link to a location by its own reference, or by its id if the reference is unknown. */
+/** Link to a location by its name, or by its id if the name is unknown. */
 export const locationLink = (names: LocationNames, id: string): Html => {
-  const name = names.get(id) ?? null
+  const name = names.get(id)?.name ?? null
   return html`<a href="/console/locations/${id}">${name ?? html`<code>${id}</code>`}</a>`
 }
 
@@ -37,5 +44,6 @@ export const locationColumn = <Item>(names: LocationNames, locationOf: (item: It
 export const locationField = (names: LocationNames, value: string): Html =>
   html`${field('location_id', 'Location ID or reference', { value, required: true, list: 'known-locations' })}
 <datalist id="known-locations">${[...names].map(
-    ([id, name]) => html`<option value="${name === null ? id : enteredText(`${anyKindPrefix}${name}`)}"></option>`,
+    ([id, { reference }]) =>
+      html`<option value="${reference === null ? id : enteredText(`${anyKindPrefix}${reference}`)}"></option>`,
   )}</datalist>`

@@ -27,14 +27,18 @@ export const idLink = (id: string): Html => {
   return page === undefined ? html`<code>${id}</code>` : html`<a href="/console/${page}/${id}"><code>${id}</code></a>`
 }
 
-type Named = { readonly reference_id?: string | null; readonly name?: string }
+type Named = {
+  readonly display_name?: string | null
+  readonly reference_id?: string | null
+  readonly name?: string
+}
 
-/** Return the own reference or name of an object; its id if it has none. */
+/** Return the name or own reference of an object; its id if it has none. */
 export const objectName = async ({ api }: Pick<ConsoleRequest, 'api'>, id: string): Promise<string> => {
   const collection = collections[id.slice(0, 4)]
   if (collection === undefined) return id
   const found = await api<Named>('GET', `/${collection}/${encodeURIComponent(id)}`)
-  return found.ok ? (found.value.reference_id ?? found.value.name ?? id) : id
+  return found.ok ? (found.value.display_name ?? found.value.reference_id ?? found.value.name ?? id) : id
 }
 
 /** Return links to the pages of objects, by their own references or names. */

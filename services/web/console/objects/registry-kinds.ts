@@ -55,6 +55,7 @@ export const deletionOf = <Wire>(effects: string): Deletion<Wire> => ({
 })
 
 const reference: FormMember = { name: 'reference_id', label: 'Reference', hint: 'Your own name. It is unique.' }
+const displayName: FormMember = { name: 'display_name', label: 'Name', hint: 'For people. It identifies nothing.' }
 const metadata: FormMember = {
   name: 'metadata',
   label: 'Metadata',
@@ -64,7 +65,9 @@ const metadata: FormMember = {
 
 const metadataValue = (all: Readonly<Record<string, string>>) => (Object.keys(all).length === 0 ? null : all)
 
-const locationName = ({ reference_id, id }: LocationWire): string => reference_id ?? id
+/** Return the name of an object, else its own reference, else its id. */
+const nameOf = ({ display_name, reference_id, id }: LocationWire | DeviceWire | CustomerWire): string =>
+  display_name ?? reference_id ?? id
 
 const addressFact = ({ postal_address: address }: LocationWire): Content =>
   address === null ? '–' : `${address.city}, ${address.country_code}`
@@ -75,7 +78,7 @@ export const locationKind: ObjectKind<LocationWire> = {
   title: 'Locations',
   lead: 'Sites with one grid connection, with their prices and energy costs.',
   columns: [
-    nameColumn('/locations', 'Location', locationName),
+    nameColumn('/locations', 'Location', nameOf),
     {
       key: 'tariff',
       name: 'Tariff',
@@ -93,9 +96,10 @@ export const locationKind: ObjectKind<LocationWire> = {
     ['reference_id', 'Reference'],
     ['customer_id', 'Customer ID or reference'],
   ],
-  nameOf: locationName,
+  nameOf,
   linkedIds: one => [one.customer_id, one.calendar_id],
   factsOf: (one, links) => [
+    ['Reference', one.reference_id ?? '–'],
     ['Customer', links.get(one.customer_id) ?? '–'],
     ['Address', addressFact(one)],
     ['Time zone', one.timezone],
@@ -122,6 +126,7 @@ export const locationKind: ObjectKind<LocationWire> = {
   },
   members: [
     reference,
+    displayName,
     { name: 'customer_id', label: 'Customer ID or reference' },
     { name: 'timezone', label: 'Time zone', hint: 'Such as Europe/Berlin. It follows from an address.' },
     { name: 'currency_code', label: 'Currency', hint: 'Such as EUR. It follows from an address.' },
@@ -135,6 +140,7 @@ export const locationKind: ObjectKind<LocationWire> = {
   ],
   editable: one => ({
     reference_id: one.reference_id,
+    display_name: one.display_name,
     customer_id: one.customer_id,
     timezone: one.timezone,
     currency_code: one.currency_code,
@@ -162,15 +168,13 @@ const endingTariffs = async ({ api, at }: ConsoleRequest, id: string): Promise<s
     : `${counted(String(open.length), 'tariff')} of the location ${open.length === 1 ? 'ends' : 'end'} now.`
 }
 
-const deviceName = ({ reference_id }: DeviceWire): string => reference_id
-
 export const deviceKind: ObjectKind<DeviceWire> = {
   path: '/devices',
   name: 'device',
   title: 'Devices',
   lead: 'Chargers, batteries and meters. Each record of a device names its location.',
   columns: [
-    nameColumn('/devices', 'Device', deviceName),
+    nameColumn('/devices', 'Device', nameOf),
     {
       key: 'last_seen',
       name: 'Last record received',
@@ -186,8 +190,9 @@ export const deviceKind: ObjectKind<DeviceWire> = {
     ['reference_id', 'Reference'],
     ['location_id', 'Location ID or reference'],
   ],
-  nameOf: deviceName,
+  nameOf,
   factsOf: one => [
+    ['Reference', one.reference_id],
     ['Last record received', one.last_seen === null ? '–' : instant(one.last_seen)],
     createdFact(one),
     ...metadataFact(one.metadata),
@@ -198,8 +203,12 @@ export const deviceKind: ObjectKind<DeviceWire> = {
     ['View corrections', `/console/corrections?device_id=${id}`],
   ],
   example: { method: 'POST', path: '/devices', body: { reference_id: 'charger-4711' } },
-  members: [{ ...reference, isRequired: true }, metadata],
-  editable: one => ({ reference_id: one.reference_id, metadata: metadataValue(one.metadata) }),
+  members: [{ ...reference, isRequired: true }, displayName, metadata],
+  editable: one => ({
+    reference_id: one.reference_id,
+    display_name: one.display_name,
+    metadata: metadataValue(one.metadata),
+  }),
   deletions: [
     {
       ...{ name: 'delete', label: 'Delete', query: '' },
@@ -213,30 +222,33 @@ export const deviceKind: ObjectKind<DeviceWire> = {
   ],
 }
 
-const customerName = ({ reference_id, id }: CustomerWire): string => reference_id ?? id
-
 export const customerKind: ObjectKind<CustomerWire> = {
   path: '/customers',
   name: 'customer',
   title: 'Customers',
   lead: 'Owners of locations. Costs of a customer are those of all its locations.',
   columns: [
-    nameColumn('/customers', 'Customer', customerName),
+    nameColumn('/customers', 'Customer', nameOf),
     { key: 'locations', name: 'Locations', isNumber: true, text: one => String(one.locations.length) },
     idColumn,
     createdColumn,
   ],
   filters: [['reference_id', 'Reference']],
-  nameOf: customerName,
+  nameOf,
   factsOf: one => [
+    ['Reference', one.reference_id ?? '–'],
     ['Locations', html`<a href="/console/locations?customer_id=${one.id}">${one.locations.length}</a>`],
     createdFact(one),
     ...metadataFact(one.metadata),
   ],
   linksOf: ({ id }) => [['View costs', `/console/costs?object=${id}`]],
   example: { method: 'POST', path: '/customers', body: { reference_id: 'tenant-12' } },
-  members: [reference, metadata],
-  editable: one => ({ reference_id: one.reference_id, metadata: metadataValue(one.metadata) }),
+  members: [reference, displayName, metadata],
+  editable: one => ({
+    reference_id: one.reference_id,
+    display_name: one.display_name,
+    metadata: metadataValue(one.metadata),
+  }),
   deletions: [
     {
       ...{ name: 'delete', label: 'Delete', query: '' },

@@ -72,7 +72,9 @@ const deviceNames = async ({ api }: ConsoleRequest, peaks: readonly Peak[]): Pro
   const used = peaks.flatMap(({ users }) => users.flatMap(({ device_id: id }) => (id === null ? [] : [id])))
   const ids = [...new Set(used)].slice(0, maxNamedDevices)
   const devices = await Promise.all(ids.map(id => api<DeviceWire>('GET', `/devices/${id}`)))
-  return new Map(devices.flatMap(one => (one.ok ? [[one.value.id, one.value.reference_id] as const] : [])))
+  return new Map(
+    devices.flatMap(one => (one.ok ? [[one.value.id, one.value.display_name ?? one.value.reference_id] as const] : [])),
+  )
 }
 
 const deviceLink = (device: string | null, names: Names): Content =>

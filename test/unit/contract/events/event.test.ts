@@ -32,7 +32,15 @@ describe('an event', () => {
 
 describe('a device', () => {
   it('has the time of its last record, or null', () => {
-    const device = { id: 'dev_1', accountId: 'acc_1', liveMode: true, referenceId: 'a', metadata: {}, createdAt: 0 }
+    const device = {
+      id: 'dev_1',
+      accountId: 'acc_1',
+      liveMode: true,
+      referenceId: 'a',
+      displayName: null,
+      metadata: {},
+      createdAt: 0,
+    }
     expect(deviceToWire({ ...device, lastSeenAt: 1_500 })).toMatchObject({ last_seen: '1970-01-01T00:00:01.500Z' })
     expect(deviceToWire({ ...device, lastSeenAt: null })).toMatchObject({ last_seen: null })
   })

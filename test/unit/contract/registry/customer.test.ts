@@ -26,6 +26,7 @@ describe('a customer', () => {
       accountId: 'acc_1',
       liveMode: true,
       referenceId: null,
+      displayName: 'Meyer',
       locationIds: [],
       metadata: { a: 'b' },
       createdAt: 0,

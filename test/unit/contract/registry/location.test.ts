@@ -5,6 +5,7 @@ import { locationCreate, locationCreation, locationUpdate } from '../../../../se
 const address = { city: 'Berlin', country_code: 'de' }
 const nothing = {
   referenceId: null,
+  displayName: null,
   customerId: null,
   postalAddress: null,
   timezone: null,

@@ -30,7 +30,9 @@ afterAll(() => opened[Symbol.asyncDispose]())
 
 describe('row security between tenants', () => {
   it('shows no row to a query without a tenant, and refuses its writes', async () => {
-    await withTenant(database, mine.live, tx => createDevice(tx, { referenceId: 'seen', metadata: {} }, at))
+    await withTenant(database, mine.live, tx =>
+      createDevice(tx, { referenceId: 'seen', displayName: null, metadata: {} }, at),
+    )
     expect((await database.tenant(sql`select * from devices`)).rows).toEqual([])
     expect((await database.tenant(sql`select * from accounts`)).rows).toEqual([])
     expect((await database.tenant(sql`delete from devices`)).rowCount).toBe(0)
@@ -40,7 +42,11 @@ describe('row security between tenants', () => {
   it('hides the rows of another account and of the other mode from a query that forgets the condition', async () => {
     for (const tenant of [mine.test, theirs.live]) {
       await withTenant(database, tenant, tx =>
-        createDevice(tx, { referenceId: `of ${tenant.accountId} ${tenant.liveMode}`, metadata: {} }, at),
+        createDevice(
+          tx,
+          { referenceId: `of ${tenant.accountId} ${tenant.liveMode}`, displayName: null, metadata: {} },
+          at,
+        ),
       )
       const { rows } = await withTenant(database, tenant, ({ query }) => query(sql`select reference_id from devices`))
       expect(rows).toEqual([{ reference_id: `of ${tenant.accountId} ${tenant.liveMode}` }])
@@ -49,7 +55,7 @@ describe('row security between tenants', () => {
 
   it('refuses to write a row of another tenant', async () => {
     const foreign = withTenant(database, mine.live, async tx =>
-      createDevice({ ...tx, ...theirs.live }, { referenceId: 'smuggled', metadata: {} }, at),
+      createDevice({ ...tx, ...theirs.live }, { referenceId: 'smuggled', displayName: null, metadata: {} }, at),
     )
     await expect(foreign).rejects.toMatchObject({ code: 'postgres_refused' })
   })

@@ -18,6 +18,7 @@ const location = (more: Partial<StoredLocation>): StoredLocation => ({
     accountId: 'acc_1',
     liveMode: false,
     referenceId: null,
+    displayName: null,
     customerId: null,
     postalAddress: null,
     geoLocation: null,

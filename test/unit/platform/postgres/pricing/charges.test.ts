@@ -98,7 +98,9 @@ describe('a charge', () => {
     for (const id of [deleted, 'loc_0198c0ffee00112233445566'])
       expect(await create(id)).toMatchObject({ refusal: { code: 'location_not_found', field: 'location_id' } })
     const locationId = await newLocation()
-    const device = await inLive(tx => createDevice(tx, { referenceId: 'wall box', metadata: {} }, at))
+    const device = await inLive(tx =>
+      createDevice(tx, { referenceId: 'wall box', displayName: null, metadata: {} }, at),
+    )
     const draft = chargeDraft(locationId, [device.id, 'dev_0198c0ffee00112233445566'])
     expect(await change(tx => createCharge(tx, draft, at))).toMatchObject({
       refusal: { code: 'device_not_found', field: 'device_ids[1]' },

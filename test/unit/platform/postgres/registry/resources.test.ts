@@ -47,19 +47,22 @@ const newest: Paging = { limit: 100, startingAfter: null, endingBefore: null }
 
 describe('devices', () => {
   it('are read as they were created and changed, and keep members that a change omits', async () => {
-    const device = await inLive(tx => createDevice(tx, { referenceId: 'charger-1', metadata: { bay: '7' } }, at))
+    const device = await inLive(tx =>
+      createDevice(tx, { referenceId: 'charger-1', displayName: null, metadata: { bay: '7' } }, at),
+    )
     expect(await inLive(tx => retrieveDevice(tx, device.id))).toEqual(device)
     const renamed = await change(tx => updateDevice(tx, device.id, { referenceId: 'charger-2' }))
     expect(acceptedValue(renamed)).toEqual({ ...device, referenceId: 'charger-2' })
     expect(acceptedValue(await change(tx => updateDevice(tx, device.id, { metadata: {} })))).toEqual({
       ...device,
       referenceId: 'charger-2',
+      displayName: null,
       metadata: {},
     })
   })
 
   it('share a reference_id only with deleted objects, the other mode and other kinds', async () => {
-    const draft = { referenceId: 'taken', metadata: {} }
+    const draft = { referenceId: 'taken', displayName: null, metadata: {} }
     const first = await inLive(tx => createDevice(tx, draft, at))
     const second = await change(async tx => accepted(await createDevice(tx, draft, at)))
     expect(second).toMatchObject({ ok: false, refusal: { code: 'reference_id_taken', field: 'reference_id' } })
@@ -67,7 +70,7 @@ describe('devices', () => {
     await inLive(tx => createCustomer(tx, draft, at))
     expect(await change(tx => deleteDevice(tx, first.id, at))).toEqual(accepted(first))
     const third = await inLive(tx => createDevice(tx, draft, at))
-    const other = await inLive(tx => createDevice(tx, { referenceId: 'free', metadata: {} }, at))
+    const other = await inLive(tx => createDevice(tx, { referenceId: 'free', displayName: null, metadata: {} }, at))
     expect(await change(tx => updateDevice(tx, other.id, { referenceId: 'taken' }))).toMatchObject({
       refusal: { code: 'reference_id_taken' },
     })
@@ -75,7 +78,7 @@ describe('devices', () => {
   })
 
   it('are hidden after their deletion, and always hidden in the other mode', async () => {
-    const { id } = await inLive(tx => createDevice(tx, { referenceId: 'going', metadata: {} }, at))
+    const { id } = await inLive(tx => createDevice(tx, { referenceId: 'going', displayName: null, metadata: {} }, at))
     expect(await changeTenant(database, test, tx => deleteDevice(tx, id, at))).toMatchObject({
       refusal: { code: 'not_found' },
     })
@@ -94,7 +97,7 @@ describe('lists', () => {
     let made = 0
     const create = () => {
       made += 1
-      return scoped(tx => createDevice(tx, { referenceId: `walk-${made}`, metadata: {} }, at))
+      return scoped(tx => createDevice(tx, { referenceId: `walk-${made}`, displayName: null, metadata: {} }, at))
     }
     const stay: string[] = []
     const goers: string[] = []
@@ -133,8 +136,8 @@ describe('lists', () => {
   })
 
   it('accept the cursor of a deleted object, and refuse an unknown one', async () => {
-    const older = await inLive(tx => createDevice(tx, { referenceId: 'older', metadata: {} }, at))
-    const cursor = await inLive(tx => createDevice(tx, { referenceId: 'cursor', metadata: {} }, at))
+    const older = await inLive(tx => createDevice(tx, { referenceId: 'older', displayName: null, metadata: {} }, at))
+    const cursor = await inLive(tx => createDevice(tx, { referenceId: 'cursor', displayName: null, metadata: {} }, at))
     await change(tx => deleteDevice(tx, cursor.id, at))
     const page = await inLive(tx =>
       listDevices(tx, { referenceId: null }, { limit: 1, startingAfter: cursor.id, endingBefore: null }),
@@ -149,7 +152,9 @@ describe('lists', () => {
 
 describe('locations and customers', () => {
   it('are read as they were created, each with the id of the other', async () => {
-    const customer = await inLive(tx => createCustomer(tx, { referenceId: 'household', metadata: {} }, at))
+    const customer = await inLive(tx =>
+      createCustomer(tx, { referenceId: 'household', displayName: null, metadata: {} }, at),
+    )
     const draft = locationDraft({ referenceId: 'home', customerId: customer.id, metadata: { floor: '2' } })
     const location = acceptedValue(await change(tx => createLocation(tx, draft, at)))
     expect(location).toMatchObject({ ...draft, tariffs: [], pricingRevision: 0, createdAt: at })
@@ -164,9 +169,9 @@ describe('locations and customers', () => {
 
   it('refuse a customer or market source that is unknown, deleted, or of another tenant', async () => {
     const elsewhere = await withTenant(database, test, tx =>
-      createCustomer(tx, { referenceId: null, metadata: {} }, at),
+      createCustomer(tx, { referenceId: null, displayName: null, metadata: {} }, at),
     )
-    const deleted = await inLive(tx => createCustomer(tx, { referenceId: null, metadata: {} }, at))
+    const deleted = await inLive(tx => createCustomer(tx, { referenceId: null, displayName: null, metadata: {} }, at))
     acceptedValue(await change(tx => deleteCustomer(tx, deleted.id, at)))
     for (const customerId of [elsewhere.id, deleted.id, 'cus_none']) {
       const made = await change(tx => createLocation(tx, locationDraft({ customerId }), at))
@@ -211,7 +216,7 @@ describe('locations and customers', () => {
   })
 
   it('are deleted together: the locations of a customer are deleted, and their tariffs end', async () => {
-    const customer = await inLive(tx => createCustomer(tx, { referenceId: null, metadata: {} }, at))
+    const customer = await inLive(tx => createCustomer(tx, { referenceId: null, displayName: null, metadata: {} }, at))
     const with_ = acceptedValue(await change(tx => createLocation(tx, locationDraft({ customerId: customer.id }), at)))
     const without = acceptedValue(
       await change(tx => createLocation(tx, locationDraft({ customerId: customer.id }), at)),
