@@ -39,6 +39,15 @@ const programs = new Map(
 )
 
 describe('the page about webhooks', () => {
+  it('has a JavaScript program that can be imported without ending the process', () => {
+    const importing = mkdtempSync(join(tmpdir(), 'verify-'))
+    writeFileSync(join(importing, 'verify.mjs'), programs.get('js') ?? '')
+    const code = "const { verify } = await import('./verify.mjs'); console.log(typeof verify)"
+    const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', code], { cwd: importing })
+    rmSync(importing, { recursive: true })
+    expect([status, String(stdout)]).toEqual([0, 'function\n'])
+  })
+
   it('has a program for each language', () => {
     expect([...programs.keys()]).toEqual(languages.map(({ language }) => language))
   })
