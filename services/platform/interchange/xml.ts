@@ -21,11 +21,19 @@ const parser = new XMLParser({
   isArray: name => ['link', 'content', 'IntervalBlock', 'IntervalReading', 'ReadingQuality'].includes(name),
 })
 
+const parse = (text: string, line: number): object => {
+  try {
+    return parser.parse(text) as object
+  } catch {
+    // The parser refuses names that are special to JavaScript, such as __proto__ and constructor.
+    throw invalid(`Line ${line}: the entry has an element with a name that is not allowed. Remove the element.`)
+  }
+}
+
 const parseEntry = (text: string, line: number): XmlEntry => {
   const checked = XMLValidator.validate(text)
   if (checked !== true) throw invalid(`Line ${line + checked.err.line - 1}: the file is not XML.`)
-  const value: unknown = parser.parse(text)
-  return { line, value: Reflect.get(value as object, 'entry') }
+  return { line, value: Reflect.get(parse(text, line), 'entry') }
 }
 
 /**
@@ -143,7 +151,8 @@ function* completeEntries(search: EntrySearch): Generator<XmlEntry> {
 /**
  * Read the entries of an Atom feed, or a single entry, one at a time.
  * Throws `Failure` `file_unreadable` for document types, elements nested more than 32 times, entries above 64 MiB, tags above
- * 1 MiB, invalid XML and incomplete files.
+ * 1 MiB, invalid XML, incomplete files, and elements with names
+ * that are special to JavaScript.
  */
 export async function* readXmlEntries(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<XmlEntry> {
   const search: EntrySearch = {

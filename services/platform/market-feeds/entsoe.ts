@@ -16,10 +16,18 @@ const parser = new XMLParser({
   isArray: name => name === 'TimeSeries' || name === 'Period' || name === 'Point' || name === 'Reason',
 })
 
+const parsed = (text: string): unknown => {
+  try {
+    return parser.parse(text)
+  } catch {
+    throw unreadable('it has an element with a name that is not allowed')
+  }
+}
+
 const parse = (text: string): Members => {
   const checked = XMLValidator.validate(text)
   if (checked !== true) throw unreadable(`it is not XML (line ${checked.err.line})`)
-  return membersOf(parser.parse(text), 'the document')
+  return membersOf(parsed(text), 'the document')
 }
 
 const compactTimestamp = (at: number): string => new Date(at).toISOString().replaceAll(/[-:T]/g, '').slice(0, 12)

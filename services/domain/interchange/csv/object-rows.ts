@@ -13,15 +13,20 @@ export type ObjectReader = {
   readonly readRow: (cells: readonly string[], line: number) => ObjectRow | RefusedRow
 }
 
-/** Path of the member of each column. */
+/** Set a member. An assignment to __proto__ would set no member. */
+const setMember = (members: object, name: string, value: unknown): void => {
+  Object.defineProperty(members, name, { value, enumerable: true, configurable: true, writable: true })
+}
+
+/** Set the member at a path. */
 const addMember = (members: Record<string, unknown>, path: readonly string[], value: string): void => {
   const [name = '', ...rest] = path
   if (rest.length === 0) {
-    members[name] = value
+    setMember(members, name, value)
     return
   }
   const inner = Object.hasOwn(members, name) ? (members[name] as Record<string, unknown>) : {}
-  members[name] = inner
+  setMember(members, name, inner)
   addMember(inner, rest, value)
 }
 
