@@ -8,12 +8,17 @@ export type Money = bigint
 /** Price in 1e-9 of the currency's major unit per kWh. Energy (1e-6 Wh = 1e-9 kWh) × price / 1e9 = money. */
 export type Price = bigint
 
+/** Fraction in 1e-15: 0.19 is 190_000_000_000_000. Percentages are from -1 to 5. */
+export type Percentage = bigint
+
 /** Units of the value of a record. W and KW are constant power over the elapsed time. */
 export type EnergyUnits = 'W' | 'KW' | 'WH' | 'KWH'
 
 /** Decimals of energy and money in the API. */
 export const energyScale = 6
 export const moneyScale = 9
+/** Decimals of percentages, which are fractions. */
+export const percentageScale = 15
 
 const maxSignificantDigits = 17
 /**
@@ -95,6 +100,19 @@ export const timesNano = (a: bigint, b: bigint): bigint => {
   return mulDivHalfEven(a, b, 1_000_000_000n)
 }
 
+const percentageUnit = 10n ** BigInt(percentageScale)
+
+/** Multiply by a fraction in 1e-15 from -9 to 9: a × fraction, half to even. */
+export const timesPercentage = (a: bigint, percentage: Percentage): bigint => {
+  // A percentage has fewer than 53 bits, and most of them have at most 9 decimals.
+  const fraction = Number(percentage)
+  return fraction % 1e6 === 0 ? timesNano(a, BigInt(fraction / 1e6)) : mulDivHalfEven(a, percentage, percentageUnit)
+}
+
+/** Add a percentage to an amount: a × (1 + percentage), half to even. */
+export const plusPercentage = (a: bigint, percentage: Percentage): bigint =>
+  timesPercentage(a, percentageUnit + percentage)
+
 /** Return the cost of energy at a price: energy × price, rounded half to even to 1e-9. */
 export const costOf = (energy: Energy, price: Price): Money => timesNano(energy, price)
 
@@ -103,7 +121,7 @@ type Decimal = { readonly mantissa: bigint; readonly exponent: number; readonly 
 
 const numberText = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
-const parseDecimal = (text: string): Decimal | undefined => {
+const parseDecimal = (text: string, maxDigits: number): Decimal | undefined => {
   const match = numberText.exec(text)
   if (match === null) return undefined
   const fraction = match[3] ?? ''
@@ -112,42 +130,49 @@ const parseDecimal = (text: string): Decimal | undefined => {
   const significantDigits = upToZeros.replace(/^0+/, '')
   if (significantDigits === '') return { mantissa: 0n, exponent: 0, digits: 0 }
   const exponent = Number(match[4] ?? '0') - fraction.length + (allDigits.length - upToZeros.length)
-  if (significantDigits.length > maxSignificantDigits)
-    return { mantissa: 0n, exponent, digits: significantDigits.length }
+  if (significantDigits.length > maxDigits) return { mantissa: 0n, exponent, digits: significantDigits.length }
   return { mantissa: BigInt(`${match[1]}${significantDigits}`), exponent, digits: significantDigits.length }
 }
 
-/** Read a number text of at most 400 characters and 17 significant digits. Refuses all other texts, with `field`. */
-const readMantissa = (text: string, field: string): Result<Decimal> => {
+/** Read a number text of at most 400 characters and `maxDigits` digits. Refuses all other texts, with `field`. */
+const readMantissa = (text: string, field: string, maxDigits = maxSignificantDigits): Result<Decimal> => {
   if (text.length > maxNumberLength) {
     return refused('field_invalid', `${field} must be a number of at most ${maxNumberLength} characters`, field)
   }
-  const decimal = parseDecimal(text)
+  const decimal = parseDecimal(text, maxDigits)
   if (decimal === undefined) return refused('field_invalid', `${field} must be a number`, field)
-  if (decimal.digits > maxSignificantDigits)
-    return refused('field_invalid', `${field} must have at most ${maxSignificantDigits} significant digits`, field)
+  if (decimal.digits > maxDigits)
+    return refused('field_invalid', `${field} must have at most ${maxDigits} significant digits`, field)
   return accepted(decimal)
 }
 
-/** Rule for a decimal: number of decimals (`scale`), and inclusive limits at that scale. */
+/**
+ * Rule for a decimal: number of decimals (`scale`), and inclusive limits at that scale. `maxDecimals` limits the decimals
+ * of a text that is rounded, instead of its significant digits.
+ */
 export type DecimalRule = {
   readonly scale: number
   readonly min: bigint
   readonly max: bigint
   readonly round?: boolean
+  readonly maxDecimals?: number
 }
 
 /**
  * Read the text of a JSON number as an integer at a scale, exactly.
  * With `round`, further decimals are rounded half to even; without, they are refused. Also refuses, with `field`, texts
- * that are no number, more than 400 characters, more than 17 significant digits, and values outside the limits.
+ * that are no number, more than 400 characters, more than 17 significant digits or `maxDecimals`, and values outside
+ * the limits.
  * Source: docs/rules/versions-and-transport.md #numbers.
  */
 export const readDecimal = (text: string, rule: DecimalRule, field: string): Result<bigint> => {
-  const read = readMantissa(text, field)
+  const { maxDecimals } = rule
+  const read = readMantissa(text, field, maxDecimals === undefined ? maxSignificantDigits : maxNumberLength)
   if (!read.ok) return read
   const decimal = read.value
   const shift = decimal.exponent + rule.scale
+  if (maxDecimals !== undefined && -decimal.exponent > maxDecimals)
+    return refused('field_invalid', `${field} must have at most ${maxDecimals} decimals`, field)
   const outOfRange = () =>
     refused(
       'value_out_of_range',

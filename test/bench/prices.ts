@@ -56,7 +56,12 @@ const input: PricingInput = {
   ...{ locationId: 'loc_0198c0ffee00112233445566', currencyCode: 'EUR', timeZone: zoneOf('Europe/Berlin') },
   calendar: null,
   tariffs: [
-    tariff('COMMODITY', true, { fixed: 0n, to: null, surchargeFixed: 12_500_000n, surchargePercentage: 190_000_000n }),
+    tariff('COMMODITY', true, {
+      fixed: 0n,
+      to: null,
+      surchargeFixed: 12_500_000n,
+      surchargePercentage: 190_000_000_000_000n,
+    }),
     tariff('NON_COMMODITY', false, { fixed: 112_300_000n, to: null, surchargeFixed: 0n, surchargePercentage: 0n }),
   ],
   importMarket: quarters,

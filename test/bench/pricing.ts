@@ -22,7 +22,7 @@ const rate = (fixed: bigint, to: bigint | null = null): Rate => ({
   fixed,
   to,
   surchargeFixed: 12_500_000n,
-  surchargePercentage: 190_000_000n,
+  surchargePercentage: 190_000_000_000_000n,
 })
 
 const band = (fromHour: number, toHour: number, rates: readonly Rate[]): TimeBand => ({

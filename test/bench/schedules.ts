@@ -52,7 +52,7 @@ const fleet = (count: number, windows: Windows): PlannedDevice[] => {
 const quarterPrices = (): AmountPricing => {
   const next = sequence()
   const starts = Array.from({ length: slots }, (_, index) => start + index * quarterMs)
-  const rate: Rate = { fixed: 0n, to: null, surchargeFixed: 120_000_000n, surchargePercentage: 190_000_000n }
+  const rate: Rate = { fixed: 0n, to: null, surchargeFixed: 120_000_000n, surchargePercentage: 190_000_000_000_000n }
   const daily = (index: number): number => 90 - 70 * Math.cos((index / 96) * 4 * Math.PI) + 40 * (next() - 0.5)
   const hours = [{ validFrom: 0, validTo: 86_400, rate: [rate] }]
   return {

@@ -4,7 +4,7 @@ import { energyCost } from '../../services/domain/cost/energy-cost.ts'
 import { costOf, readEnergy } from '../../services/domain/quantity.ts'
 import type { MarketSeries } from '../../services/domain/tariff/tariff.ts'
 import { decimal } from '../support/ledger/exact-decimal.ts'
-import { allDay, at, band, entry, kwh, nano, pricing, rate, tariff } from '../support/oracle/tables.ts'
+import { allDay, at, band, entry, kwh, nano, percentage, pricing, rate, tariff } from '../support/oracle/tables.ts'
 import { zoneOf } from '../support/oracle/zone.ts'
 import { lines, priced, totals } from '../support/tariffs/guide.ts'
 
@@ -80,7 +80,7 @@ describe('3 Rounding: once, half to even', () => {
 
   it('The price is rounded before the cost', () => {
     // 0.123456789 × 1.19 = 0.14691357891, rounded 0.146913579; × 1000 kWh = 146.913579
-    const taxed = tariff(allDay([rate(0.123456789, null, { surchargePercentage: nano(0.19) })]))
+    const taxed = tariff(allDay([rate(0.123456789, null, { surchargePercentage: percentage(0.19) })]))
     expect(
       lines(priced(pricing('Europe/Berlin', [taxed]), ['2025-06-01T10:00:00Z', '2025-06-01T11:00:00Z', 1000])),
     ).toEqual(['1000 kWh × 0.146913579 = 146.913579'])
@@ -183,7 +183,7 @@ describe('5 Schedules', () => {
 
 describe('6 Rates', () => {
   it('A rate can have a fixed and a percentage surcharge: (0.20 + 0.05) × 1.19 = 0.2975', () => {
-    const taxed = rate(0.2, null, { surchargeFixed: nano(0.05), surchargePercentage: nano(0.19) })
+    const taxed = rate(0.2, null, { surchargeFixed: nano(0.05), surchargePercentage: percentage(0.19) })
     const home = pricing(berlin, [tariff(allDay([taxed]))])
     expect(lines(priced(home, ['2025-06-01T10:00:00Z', '2025-06-01T11:00:00Z', 2]))).toEqual(['2 kWh × 0.2975 = 0.595'])
   })
@@ -194,7 +194,7 @@ describe('6 Rates', () => {
       ...{ sourceId: 'mrs_1', starts: hours.slice(0, 2), ends: hours.slice(1) },
       ...{ prices: [nano(0.08), nano(-0.02)], confidences: [1, 1] },
     }
-    const surcharged = rate(0, null, { surchargeFixed: nano(0.03), surchargePercentage: nano(0.2) })
+    const surcharged = rate(0, null, { surchargeFixed: nano(0.03), surchargePercentage: percentage(0.2) })
     const home = pricing(berlin, [tariff(allDay([surcharged]), { marketRates: true })], market)
     // 10:00: (0.08 + 0.03) × 1.2 = 0.132. 11:00: (-0.02 + 0.03) × 1.2 = 0.012
     expect(lines(priced(home, ['2025-06-01T10:00:00Z', '2025-06-01T12:00:00Z', 2]))).toEqual([

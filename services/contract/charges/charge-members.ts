@@ -13,9 +13,9 @@ import {
 } from '../../domain/charge/charge.ts'
 import { writeDate } from '../../domain/civil-date.ts'
 import { minuteMs } from '../../domain/interval.ts'
-import { dateText } from '../answer-field.ts'
+import { dateText, seriesNumber } from '../answer-field.ts'
 import { jsonNumber, localDate, refuseField } from '../field.ts'
-import { numberText } from '../json/exact-number.ts'
+import { numberText, percentageNumber } from '../json/exact-number.ts'
 import { readPercentage } from '../tariffs/rate.ts'
 import type { ScheduleEntryInput } from '../tariffs/read-tariff-terms.ts'
 import { scheduleFrame, scheduleShape } from '../tariffs/tariff-schedule.ts'
@@ -36,7 +36,6 @@ import { windowsFormat } from './charge-window.ts'
 import { demandMembers } from './demand-members.ts'
 import {
   choiceFormat,
-  decimalFormat,
   flagFormat,
   type Members,
   mapFormat,
@@ -100,7 +99,8 @@ const fixed: Members<OwnTerms<FixedCharge>> = {
 
 /** The schedule is read and written in steps, outside of its format. */
 const scheduleFormat: WireFormat<readonly ScheduleEntryInput[]> = {
-  request: scheduleFrame,
+  // An empty list is an absent schedule.
+  request: scheduleFrame.meta({ minItems: 0 }),
   answer: scheduleShape,
   write: schedule => schedule,
 }
@@ -151,7 +151,8 @@ const limit: Members<LimitInput> = {
 }
 
 const fractionFormat: WireFormat<bigint> = {
-  ...decimalFormat(-one, 5n * one),
+  answer: seriesNumber,
+  write: percentageNumber,
   request: jsonNumber
     .transform((value, context) => {
       const read = readPercentage(numberText(value), '')
@@ -161,7 +162,7 @@ const fractionFormat: WireFormat<bigint> = {
 }
 
 const percentage: Members<OwnTerms<PercentageCharge>> = {
-  rate: member('rate', fractionFormat, 'A fraction: 0.25 is 25 percent.'),
+  rate: member('rate', fractionFormat, 'A fraction, up to 15 decimals: 0.25 is 25 percent.'),
   base: member('base', baseFormat, 'Lines that the percentage reads.'),
   isTax: member('tax', withDefault(flagFormat, true), 'True: the line is a tax. Default: true.'),
 }

@@ -1,5 +1,5 @@
 import { type ConnectState, followsMarket } from '../../domain/connect/session.ts'
-import { formatDecimal, readDecimal } from '../../domain/quantity.ts'
+import { formatDecimal, percentageScale, readDecimal } from '../../domain/quantity.ts'
 import type { Result } from '../../domain/refusal.ts'
 import type { TariffDirection, TariffTerms, TariffType } from '../../domain/tariff/tariff.ts'
 import { readTariffTermsInSteps, type ScheduleEntryInput } from '../tariffs/read-tariff-terms.ts'
@@ -10,11 +10,13 @@ const everyDay = (
   hours: readonly { valid_from: string; valid_to: string; rate: readonly object[] }[],
 ): readonly ScheduleEntryInput[] => [{ months: ['All'], dates: [], days_and_hours: [{ days: ['All'], hours }] }]
 
-/** Convert percent with 7 decimals to a fraction with 9 decimals. */
+const percentRule = { scale: percentageScale - 2, min: 0n, max: 5n * 10n ** BigInt(percentageScale) }
+
+/** Convert percent with 13 decimals to a fraction with 15 decimals. */
 const fractionOf = (percent: string): string => {
-  const read = readDecimal(percent, { scale: 7, min: 0n, max: 5_000_000_000n }, 'percentage')
+  const read = readDecimal(percent, percentRule, 'percentage')
   if (!read.ok) throw new RangeError(`a surcharge of ${percent} percent was never read`)
-  return formatDecimal(read.value, 9)
+  return formatDecimal(read.value, percentageScale)
 }
 
 /**

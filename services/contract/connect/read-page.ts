@@ -8,7 +8,7 @@ import {
   structures,
 } from '../../domain/connect/session.ts'
 import { formatTimeOfDay, parseInstant } from '../../domain/instant.ts'
-import { formatDecimal, readDecimal } from '../../domain/quantity.ts'
+import { formatDecimal, percentageScale, readDecimal } from '../../domain/quantity.ts'
 import { accepted, type Refusal, type RefusalCode, type Result, refused } from '../../domain/refusal.ts'
 
 /** Data of a page: objects, lists, texts, booleans. The numbers of number members are texts. */
@@ -145,7 +145,7 @@ export const readRegion = (data: PageData): Result<string | null> => {
   return accepted(region === '' ? null : region)
 }
 
-const percentRule = { scale: 7, min: 0n, max: 5_000_000_000n, round: true }
+const percentRule = { scale: percentageScale - 2, min: 0n, max: 5n * 10n ** BigInt(percentageScale), round: true }
 
 /** Read a surcharge: `fixed` in major units per kWh, `percentage` from 0 to 500. An absent value is zero. */
 export const readSurcharge = (data: PageData): Result<Surcharge> => {

@@ -3,7 +3,7 @@ import { parseDate } from '../../domain/civil-date.ts'
 import { fractionOf } from '../../domain/fraction.ts'
 import { notImportedReasons } from '../../domain/interchange/report.ts'
 import { type ImportOptions, tariffFormats } from '../../domain/interchange/tariff-file.ts'
-import { readDecimal } from '../../domain/quantity.ts'
+import { percentageScale, readDecimal } from '../../domain/quantity.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { count, idText, orNull } from '../answer-field.ts'
 import { objectIdentifier, oneOf, refuseField, text } from '../field.ts'
@@ -31,9 +31,10 @@ const decimal = (scale: number, min: bigint, max: bigint) =>
     .meta({ type: 'number' })
 
 const surcharge = decimal(9, -1_000_000_000_000_000n, 1_000_000_000_000_000n)
-const percentage = decimal(7, -1_000_000_000n, 5_000_000_000n)
+const one = 10n ** BigInt(percentageScale)
+const percentage = decimal(percentageScale - 2, -one, 5n * one)
 
-/** Percentage as a fraction in 1e-9; SOURCE: the rates of the file. */
+/** Percent with 13 decimals, as a fraction with 15; SOURCE: the rates of the file. */
 const vat = z
   .string()
   .transform((value): 'SOURCE' | string => (value.toLowerCase() === 'true' ? 'SOURCE' : value))
@@ -154,7 +155,7 @@ export const importOptionsOf = (query: z.output<typeof choiceShape>): ImportOpti
   validFrom: query.valid_from ?? null,
   validTo: query.valid_to ?? null,
   surcharge: fractionOf(query.surcharge ?? 0n, billion),
-  vat: query.vat === undefined ? 'NONE' : query.vat === 'SOURCE' ? 'SOURCE' : fractionOf(query.vat, billion),
+  vat: query.vat === undefined ? 'NONE' : query.vat === 'SOURCE' ? 'SOURCE' : fractionOf(query.vat, one),
   type: query.type ?? null,
   group: query.group ?? null,
   codes: query.code ?? [],

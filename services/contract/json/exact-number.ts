@@ -1,4 +1,4 @@
-import { formatDecimal, maxNumberLength } from '../../domain/quantity.ts'
+import { formatDecimal, maxNumberLength, type Percentage, percentageScale } from '../../domain/quantity.ts'
 
 /**
  * JSON number with its decimal text: the raw JSON value of the engine. `JSON.stringify` writes the text.
@@ -64,6 +64,13 @@ const isShortDecimal = (value: bigint): boolean =>
  */
 export const nanoNumber = (value: bigint): JsonNumber =>
   isShortDecimal(value) ? Number(value) / 1e9 : scaledNumber(value, 9)
+
+/** Number of units of a percentage in 1e-9. */
+const percentagePerNano = 1_000_000n
+
+/** Write a percentage as an exact JSON number. */
+export const percentageNumber = (value: Percentage): JsonNumber =>
+  value % percentagePerNano === 0n ? nanoNumber(value / percentagePerNano) : scaledNumber(value, percentageScale)
 
 const grammar = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
+import { maxMarketDecimals } from '../../domain/market-feed/feed-price.ts'
 import type { Price } from '../../domain/quantity.ts'
 import { count, exactDecimal, idText, instantText, storedMembers } from '../answer-field.ts'
 import { fields, instant, listOf, refuseField, scaledDecimal } from '../field.ts'
@@ -20,9 +21,9 @@ const minStart = -62_135_596_800_000
 const marketPriceInput = fields({
   start_time: instant,
   end_time: instant,
-  value: scaledDecimal({ scale: priceScale, min: -priceLimit, max: priceLimit }).describe(
-    'Major units per kWh, up to 9 decimals.',
-  ),
+  value: scaledDecimal({
+    ...{ scale: priceScale, min: -priceLimit, max: priceLimit, round: true, maxDecimals: maxMarketDecimals },
+  }).describe('Major units per kWh, up to 30 decimals. They are rounded half to even to 9 decimals.'),
 })
   .meta({ component: 'MarketPriceInput' })
   .transform((wire, context): MarketPrice => {

@@ -3,6 +3,7 @@ import type { AnswerOffset } from '../../domain/answer-offset.ts'
 import { calendarMonthOf } from '../../domain/charge/charge-days.ts'
 import { writeMonth } from '../../domain/civil-date.ts'
 import { writeInstant } from '../../domain/instant.ts'
+import { percentageScale } from '../../domain/quantity.ts'
 import type { StatementLine } from '../../domain/statement/calculate-statement.ts'
 import type { PeakReason } from '../../domain/statement/peak-users.ts'
 import type { LineReason } from '../../domain/statement/statement-line.ts'
@@ -127,7 +128,8 @@ const reasonToWire = (reason: LineReason, offsetOf: AnswerOffset): z.output<type
       })),
     }
   if (reason.kind === 'LIMIT') return { limit: decimalToWire(reason.limit), base: decimalToWire(reason.base) }
-  if (reason.kind === 'PERCENTAGE') return { rate: decimalToWire(reason.rate), base: decimalToWire(reason.base) }
+  if (reason.kind === 'PERCENTAGE')
+    return { rate: scaledNumber(reason.rate, percentageScale), base: decimalToWire(reason.base) }
   return { statement_id: reason.statementId }
 }
 

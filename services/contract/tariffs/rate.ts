@@ -1,20 +1,22 @@
 import { z } from 'zod'
-import { formatDecimal, readDecimal } from '../../domain/quantity.ts'
+import { formatDecimal, percentageScale, readDecimal } from '../../domain/quantity.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { noSurcharges, type Rate, type SurchargeName, surchargeNames } from '../../domain/tariff/rate.ts'
 import { orNull, seriesNumber } from '../answer-field.ts'
 import { fields, jsonNumber, optional } from '../field.ts'
-import { nanoNumber, numberText } from '../json/exact-number.ts'
+import { type JsonNumber, nanoNumber, numberText, percentageNumber } from '../json/exact-number.ts'
 
 /** The text of a JSON number. A number is taken by its shortest text, so `0.1` is exactly a tenth. */
 type NumberText = string | number | null | undefined
 
-const maxTiers = 32
+/** Maximum number of tiers of a time band. */
+export const maxTiers = 32
 const priceRule = { scale: 9, min: -1_000_000_000_000_000n, max: 1_000_000_000_000_000n }
 const boundRule = { scale: 9, min: 1n, max: 1_000_000_000_000_000_000n }
-const percentageRule = { scale: 9, min: -1_000_000_000n, max: 5_000_000_000n }
+const onePercentage = 10n ** BigInt(percentageScale)
+const percentageRule = { scale: percentageScale, min: -onePercentage, max: 5n * onePercentage }
 /** Wide enough to recognise a fraction that was written in percent. */
-const widePercentageRule = { scale: 9, min: -1_000_000_000_000n, max: 1_000_000_000_000n }
+const widePercentageRule = { ...percentageRule, min: -1_000n * onePercentage, max: 1_000n * onePercentage }
 
 const isMissing = (value: NumberText): value is null | undefined => value === null || value === undefined
 
@@ -27,16 +29,17 @@ export const readPercentage = (value: NumberText, field: string): Result<bigint>
   if (read.ok || read.refusal.code !== 'value_out_of_range') return read
   const percentageMeant = readOptional(value, widePercentageRule, field)
   const hint = percentageMeant.ok
-    ? `: write ${formatDecimal(percentageMeant.value, 11)} for ${formatDecimal(percentageMeant.value, 9)} percent`
+    ? `: write ${formatDecimal(percentageMeant.value, percentageScale + 2)} for ${formatDecimal(percentageMeant.value, percentageScale)} percent`
     : ''
   return refused('value_out_of_range', `${field} must be a fraction from -1 to 5${hint}`, field)
 }
 
-/** A surcharge in the API: its name, its text in the reference, and its reader. An absent surcharge is 0. */
+/** A surcharge in the API: its name, its text in the reference, its reader and writer. An absent surcharge is 0. */
 type SurchargeField = {
   readonly wire: string
   readonly description: string
   readonly read: (value: NumberText, field: string) => Result<bigint>
+  readonly write: (value: bigint) => JsonNumber
 }
 
 /** Surcharges of a rate in the API, in the order of its members. */
@@ -45,11 +48,13 @@ const surchargeFields = {
     wire: 'surcharge_fixed',
     description: 'Added to the fixed or market price, per kWh.',
     read: (value, field) => readOptional(value, priceRule, field),
+    write: nanoNumber,
   },
   surchargePercentage: {
     wire: 'surcharge_percentage',
-    description: 'A fraction of price and fixed surcharge: 0.19 is 19 percent.',
+    description: 'A fraction of price and fixed surcharge, up to 15 decimals: 0.19 is 19 percent.',
     read: readPercentage,
+    write: percentageNumber,
   },
 } as const satisfies Readonly<Record<SurchargeName, SurchargeField>>
 
@@ -87,11 +92,11 @@ export const rateShape = z
   .object({ fixed: seriesNumber, to_kwh: orNull(seriesNumber), ...surchargeMembers(() => seriesNumber) })
   .meta({ component: 'Rate' })
 
-/** Write a rate. Prices and fractions are integers of 1e-9. A bound in 1e-6 Wh equals the same number of 1e-9 kWh. */
+/** Write a rate. Prices are integers of 1e-9. A bound in 1e-6 Wh equals the same number of 1e-9 kWh. */
 export const rateToWire = (rate: Rate): z.output<typeof rateShape> => ({
   fixed: nanoNumber(rate.fixed),
   to_kwh: rate.to === null ? null : nanoNumber(rate.to),
-  ...surchargeMembers(name => nanoNumber(rate[name])),
+  ...surchargeMembers(name => surchargeFields[name].write(rate[name])),
 })
 
 const readFixed = (value: NumberText, isMarket: boolean, field: string): Result<bigint> => {

@@ -1,4 +1,4 @@
-import type { Money, Price } from '../quantity.ts'
+import type { Money, Percentage, Price } from '../quantity.ts'
 import type { Day, Month, ScheduleEntry } from '../tariff/tariff.ts'
 
 /** Power in 1e-9 kW. */
@@ -178,7 +178,7 @@ export type LimitCharge = CommonTerms & {
 /** Share of the base. */
 export type PercentageCharge = CommonTerms & {
   readonly kind: 'PERCENTAGE'
-  readonly rate: Billionths
+  readonly rate: Percentage
   readonly base: ChargeBase
   readonly isTax: boolean
 }

@@ -1,6 +1,6 @@
 import { startOfLocalDay, type TimeZone } from '../civil-time.ts'
 import { formatTimeOfDay } from '../instant.ts'
-import { formatDecimal } from '../quantity.ts'
+import { formatDecimal, percentageScale } from '../quantity.ts'
 import { accepted, type Result, refused } from '../refusal.ts'
 import { hasOnlySurcharges, type Rate } from '../tariff/rate.ts'
 import type { ScheduleEntry, Tariff } from '../tariff/tariff.ts'
@@ -97,7 +97,10 @@ export const prefillOf = ({ schedule, marketRates }: Pick<Tariff, 'schedule' | '
   const none = { cost: null, hours: null, surcharge: null }
   if (marketRates) {
     const { surchargeFixed, surchargePercentage } = first.rate
-    const surcharge = { fixed: formatDecimal(surchargeFixed, 9), percentage: formatDecimal(surchargePercentage, 7) }
+    const surcharge = {
+      fixed: formatDecimal(surchargeFixed, 9),
+      percentage: formatDecimal(surchargePercentage, percentageScale - 2),
+    }
     const isShown =
       timeBands.length === 1 && surchargePercentage >= 0n && hasOnlySurcharges(first.rate, shownSurcharges)
     return isShown ? { ...none, structure: 'MARKET', surcharge } : null

@@ -2,6 +2,7 @@ import type { ChargeTerms } from '../charge/charge.ts'
 import type { TimeZone } from '../civil-time.ts'
 import { localDayNumber, startOfDayNumber } from '../civil-time.ts'
 import { addFractions, type Fraction, fractionOf, roundFraction } from '../fraction.ts'
+import { type Percentage, percentageScale } from '../quantity.ts'
 import type { Rate, Surcharges } from '../tariff/rate.ts'
 import type { TariffTerms } from '../tariff/tariff.ts'
 import type { NearestName, UnknownMember } from './known-members.ts'
@@ -129,6 +130,13 @@ export const givenVat = ({ vat }: ImportOptions): Fraction | null => (typeof vat
 export const withVat = (price: Fraction, vat: Fraction | null): Fraction =>
   vat === null ? price : multiply(price, addFractions(fractionOf(1n), vat))
 
+/** Return a tax rate as a percentage. Throws a fault if it has more than 15 decimals. */
+const percentageOf = ({ dividend, divisor }: Fraction, path: string): Percentage => {
+  const scaled = dividend * 10n ** BigInt(percentageScale)
+  if (scaled % divisor === 0n) return scaled / divisor
+  throw sourceFault(path, `has a tax rate of more than ${percentageScale - 2} decimals of a percent`)
+}
+
 /** Surcharges of the options for imported energy, with a further surcharge per kWh. */
 export const surchargesOf = (
   options: ImportOptions,
@@ -137,7 +145,7 @@ export const surchargesOf = (
   further: Fraction = zero,
 ): Surcharges => ({
   surchargeFixed: priceOf(sum(options.surcharge, further), path),
-  surchargePercentage: vat === null ? 0n : toNano(vat),
+  surchargePercentage: vat === null ? 0n : percentageOf(vat, path),
 })
 
 /** Create a rate without tiers. */

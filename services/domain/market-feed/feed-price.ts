@@ -12,6 +12,9 @@ export type PriceUnit = 'PER_MWH' | 'PER_KWH' | 'HUNDREDTH_PER_KWH'
 /** Power of ten between the unit of a price text and 1e-9 per kWh. */
 const digits: Readonly<Record<PriceUnit, number>> = { PER_MWH: 6, HUNDREDTH_PER_KWH: 7, PER_KWH: 9 }
 
+/** Maximum number of decimals of a market price. Those beyond 1e-9 per kWh are rounded. */
+export const maxMarketDecimals = 30
+
 const maxPerKwh = 1_000_000n * 10n ** 9n
 
 /** The answer of a feed differs from its documented format. The message names the difference. */
@@ -23,18 +26,19 @@ export const unreadable = (difference: string): FeedFormatError =>
 
 /**
  * Read a price text as 1e-9 per kWh, exactly. Finer digits are rounded half to even.
- * Null if the text is not a number or exceeds a million per kWh.
+ * Null if the text is not a number, has more than 30 decimals, or exceeds a million per kWh.
  * Source: docs/rules/tariffs.md #price-of-a-band.
  */
 export const priceOf = (text: string, unit: PriceUnit): Price | null => {
-  const read = readDecimal(text, { scale: digits[unit], min: -maxPerKwh, max: maxPerKwh, round: true }, 'price')
+  const limits = { min: -maxPerKwh, max: maxPerKwh, maxDecimals: maxMarketDecimals }
+  const read = readDecimal(text, { scale: digits[unit], ...limits, round: true }, 'price')
   return read.ok ? read.value : null
 }
 
 /** Read a price of an answer. Throws `FeedFormatError`. */
 export const feedPrice = (text: string, unit: PriceUnit): Price => {
   const value = priceOf(text, unit)
-  if (value === null) throw unreadable(`"${text.slice(0, 40)}" is not a price`)
+  if (value === null) throw unreadable(`"${text.slice(0, 40)}" is not a price of at most ${maxMarketDecimals} decimals`)
   return value
 }
 

@@ -1,5 +1,5 @@
 import { parseInstant } from '../instant.ts'
-import { type FeedPrice, intervalsFrom, type PriceUnit, priceOf } from './feed-price.ts'
+import { type FeedPrice, intervalsFrom, maxMarketDecimals, type PriceUnit, priceOf } from './feed-price.ts'
 
 /** An invalid line: its number from 1, and the correction. */
 export type CsvFault = { readonly line: number; readonly message: string }
@@ -60,7 +60,9 @@ const readRow = (text: string, line: number, columns: Columns, unit: PriceUnit):
     return fault(line, `"${endText}" is not a time with an offset, such as 2026-03-29T02:00:00+01:00`)
   if (end !== null && end <= start) return fault(line, 'the end must be after the start')
   const value = priceOf(decimalOf(valueText, columns.separator), unit)
-  return value === null ? fault(line, `"${valueText}" is not a price`) : { line, start, end, value }
+  return value === null
+    ? fault(line, `"${valueText}" is not a price of at most ${maxMarketDecimals} decimals`)
+    : { line, start, end, value }
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { DerivedCharge, LimitCharge, PercentageCharge } from '../charge/charge.ts'
 import { type DayRange, sumOfWeights, weightDenominator } from '../charge/charge-days.ts'
-import { divideHalfEven, type Energy, type Money, timesNano } from '../quantity.ts'
+import { divideHalfEven, type Energy, type Money, timesNano, timesPercentage } from '../quantity.ts'
 import { type DraftLine, directionOfBase, type LineReason, type LineTerms, termsOfCharge } from './statement-line.ts'
 
 /** Line whose L(t) exists in a second form: rounded to minor units. */
@@ -90,7 +90,7 @@ const derivePercentage = (
   track: Track,
 ): Derived => ({
   before: day =>
-    day <= paid.startDay ? 0n : timesNano(baseBefore(lines, track, paid, Math.min(day, paid.endDay)), rate),
+    day <= paid.startDay ? 0n : timesPercentage(baseBefore(lines, track, paid, Math.min(day, paid.endDay)), rate),
   reason: { kind: 'PERCENTAGE', rate, base: baseBefore(lines, track, paid, paid.endDay) },
 })
 

@@ -1,7 +1,7 @@
 import type { Billionths, ChargeBase, LineDirection, LineKind, Power } from '../charge/charge.ts'
 import type { DayRange } from '../charge/charge-days.ts'
 import type { LocationCalendar } from '../charge/location-calendar.ts'
-import type { Energy, Money, Price } from '../quantity.ts'
+import type { Energy, Money, Percentage, Price } from '../quantity.ts'
 import type { PricingPool } from '../tariff/pricing-pool.ts'
 import type { DemandBound } from './bill-demand.ts'
 import type { MeteredEnergy } from './metered-energy.ts'
@@ -26,7 +26,7 @@ export type DemandReason = {
 export type LineReason =
   | DemandReason
   | { readonly kind: 'LIMIT'; readonly limit: Money; readonly base: Money }
-  | { readonly kind: 'PERCENTAGE'; readonly rate: Billionths; readonly base: Money }
+  | { readonly kind: 'PERCENTAGE'; readonly rate: Percentage; readonly base: Money }
   | { readonly kind: 'ADJUSTMENT'; readonly statementId: string }
 
 /** Energy and amount of a line at one price. */

@@ -1,11 +1,11 @@
-import { type Energy, type Price, timesNano } from '../quantity.ts'
+import { type Energy, type Percentage, type Price, plusPercentage } from '../quantity.ts'
 
 /** Surcharges of a rate. A surcharge of 0 equals an absent surcharge. */
 export type Surcharges = {
   /** Added to the fixed or market price, per kWh. */
   readonly surchargeFixed: Price
-  /** Fraction of the price with the fixed surcharge, in 1e-9: 0.1 is 100_000_000. */
-  readonly surchargePercentage: bigint
+  /** Fraction of the price with the fixed surcharge. */
+  readonly surchargePercentage: Percentage
 }
 
 export type SurchargeName = keyof Surcharges
@@ -44,8 +44,6 @@ export const rateText = (rate: Rate): string => {
   return `${text};`
 }
 
-const scaleOfOne = 1_000_000_000n
-
 /**
  * Return the price of a rate at its base price: (base + surcharge_fixed) × (1 + surcharge_percentage), half to even to
  * 1e-9 per kWh. `fixed` is the sum of the surcharges per kWh, and `percentage` is the amount of the percentage, which
@@ -58,6 +56,6 @@ export const withSurcharges = (
   { surchargeFixed: fixed, surchargePercentage }: Surcharges,
 ): { readonly fixed: Price; readonly percentage: Price; readonly aggregate: Price } => {
   const taxed = base + fixed
-  const aggregate = surchargePercentage === 0n ? taxed : timesNano(taxed, scaleOfOne + surchargePercentage)
+  const aggregate = surchargePercentage === 0n ? taxed : plusPercentage(taxed, surchargePercentage)
   return { fixed, percentage: aggregate - taxed, aggregate }
 }

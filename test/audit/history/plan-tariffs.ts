@@ -26,7 +26,7 @@ const rate = (random: Random, more: Partial<Rate> = {}): Rate => ({
   fixed: nano(random, 0.05, 0.45),
   to: null,
   surchargeFixed: random.chance(0.4) ? nano(random, 0, 0.04) : 0n,
-  surchargePercentage: random.chance(0.4) ? BigInt(random.below(400)) * 1_000_000n : 0n,
+  surchargePercentage: random.chance(0.4) ? BigInt(random.below(400_000_001)) * 1_000_000n : 0n,
   ...more,
 })
 

@@ -30,7 +30,7 @@ const shownReason = (reason: LineReason | null): ShownReason | null => {
     case 'LIMIT':
       return { limit: decimalText(reason.limit), base: decimalText(reason.base) }
     case 'PERCENTAGE':
-      return { rate: decimalText(reason.rate), base: decimalText(reason.base) }
+      return { rate: decimalText(reason.rate, 15), base: decimalText(reason.base) }
     case 'DEMAND':
       return {
         ...{ measured_kw: decimalText(reason.measured), bound_by: reason.boundBy },

@@ -11,7 +11,7 @@ import {
   type WeightUnit,
   weightOf,
 } from './bill-line.ts'
-import { decimal, decimalText, divide, fraction, fromNano, multiply, nanoOf, roundNano } from './fraction.ts'
+import { decimal, decimalText, divide, fraction, fromNano, multiply, percentageOf, roundNano } from './fraction.ts'
 import type { LocalDay } from './local-days.ts'
 import { importedEnergy } from './usage-lines.ts'
 
@@ -81,7 +81,7 @@ const limitLine = (
 
 const percentageLine = ({ rate }: ChargeBody, baseOf: BaseOf, paid: DayRange): Derived => ({
   amountUntil: day => roundNano(multiply(decimal(rate ?? 0), fromNano(baseOf(before(paid, day))))),
-  reason: { rate: decimalText(nanoOf(rate ?? 0)), base: decimalText(baseOf(paid)) },
+  reason: { rate: decimalText(percentageOf(rate ?? 0), 15), base: decimalText(baseOf(paid)) },
 })
 
 /**

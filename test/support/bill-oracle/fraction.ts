@@ -80,6 +80,10 @@ export const decimal = (value: number | string): Fraction => {
 /** Read a decimal with at most nine decimals as units of 1e-9. */
 export const nanoOf = (value: number | string): bigint => roundNano(decimal(value))
 
+/** Read a decimal with at most fifteen decimals as units of 1e-15. */
+export const percentageOf = (value: number | string): bigint =>
+  roundHalfEven(multiply(decimal(value), fraction(10n ** 15n)))
+
 /** Write units of 1e-`decimals` as a decimal without trailing zeros. */
 export const decimalText = (units: bigint, decimals = 9): string => {
   const digits = (units < 0n ? -units : units).toString().padStart(decimals + 1, '0')

@@ -211,9 +211,12 @@ const limit: fc.Arbitrary<Members> = all(
   maybe('per_kwh', decimals(0, 0.6)),
 )
 
+/** Fractions with fifteen decimals, as numbers that print them. */
+const finePercentages = fc.integer({ min: -(10 ** 15), max: 10 ** 15 }).map(units => Number((units / 1e15).toFixed(15)))
+
 const percentage: fc.Arbitrary<Members> = all(
   ...[base, sequence([50, 150, 200, 201, 300])],
-  fc.oneof(fc.constantFrom(0.19, 0.25, 0.05, -0.1, -1, 0, 5), decimals(-1, 1)).map(rate => ({ rate })),
+  fc.oneof(fc.constantFrom(0.19, 0.25, 0.05, -0.1, -1, 0, 5), decimals(-1, 1), finePercentages).map(rate => ({ rate })),
   maybe('tax', fc.boolean(), 30),
 )
 

@@ -5,7 +5,7 @@ import type { RateBody, TariffBody } from './bill-input.ts'
 import type { BillContext } from './bill-line.ts'
 import type { BillRecord } from './bill-records.ts'
 import { bandAt, type DayBand, edgeSeconds, readSchedule } from './day-bands.ts'
-import { nanoOf } from './fraction.ts'
+import { nanoOf, percentageOf } from './fraction.ts'
 import { instantsOf } from './local-days.ts'
 
 type Rates = PricePart['rates']
@@ -28,7 +28,7 @@ const readRates = (rates: readonly RateBody[]): Rates =>
   rates.map(({ fixed, to_kwh, surcharge_fixed, surcharge_percentage }) => ({
     ...{ fixed: nanoOf(fixed), to: to_kwh == null ? null : nanoOf(to_kwh) },
     surchargeFixed: nanoOf(surcharge_fixed ?? 0),
-    surchargePercentage: nanoOf(surcharge_percentage ?? 0),
+    surchargePercentage: percentageOf(surcharge_percentage ?? 0),
   }))
 
 /** Read the tariffs, the earliest contract first. */

@@ -28,7 +28,7 @@ const rates = ({ market, tiers: [minLength, maxLength] }: RateTerms): fc.Arbitra
         fixed: market ? fc.constant(0n) : cents(-5, 60),
         to: fc.constant(to),
         surchargeFixed: cents(0, 10),
-        surchargePercentage: fc.constantFrom(0n, 190_000_000n, -250_000_000n),
+        surchargePercentage: fc.constantFrom(0n, 190_000_000_000_000n, -250_000_000_000_000n, 51_126_963_200_001n),
       }),
     )
     return fc.tuple(...each)

@@ -59,7 +59,8 @@ export const scheduleLines = (schedule: TariffFile['tariffs'][number]['terms']['
     daysAndHours.flatMap(({ days, hours }) =>
       hours.map(({ validFrom, validTo, rate }) => {
         const prices = rate.map(({ fixed, to, surchargeFixed, surchargePercentage }) => {
-          const more = [surchargeFixed, surchargePercentage].map(nano => (nano === 0n ? '' : `+${Number(nano) / 1e9}`))
+          const surcharges = [Number(surchargeFixed) / 1e9, Number(surchargePercentage) / 1e15]
+          const more = surcharges.map(value => (value === 0 ? '' : `+${value}`))
           return `${Number(fixed) / 1e9}${more.join('')}${to === null ? '' : ` to ${Number(to) / 1e9}`}`
         })
         return `${months.join(',')} ${days.join(',')} ${validFrom / 3600}-${validTo / 3600}: ${prices.join('; ')}`

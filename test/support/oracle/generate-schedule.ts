@@ -19,7 +19,12 @@ const nano = (min: number, max: number): fc.Arbitrary<bigint> =>
     fc.bigInt({ min: BigInt(min * 1e9), max: BigInt(max * 1e9) }),
   )
 
-const percentage = fc.oneof(fc.constantFrom(0n, 190_000_000n, -500_000_000n, -1_000_000_000n), nano(-1, 5))
+/** A fraction in units of 1e-15, with two, nine or all fifteen decimals. */
+const percentage = fc.oneof(
+  fc.constantFrom(0n, 190_000_000_000_000n, -500_000_000_000_000n, -1_000_000_000_000_000n, 51_126_963_200_000n),
+  nano(-1, 5).map(fraction => fraction * 1_000_000n),
+  fc.bigInt({ min: -(10n ** 15n), max: 5n * 10n ** 15n }),
+)
 const fixed = fc.oneof(
   { weight: 20, arbitrary: nano(-0.2, 1) },
   { weight: 1, arbitrary: fc.constantFrom(10n ** 15n, -(10n ** 15n), 1n, -1n, 10n ** 15n - 1n) },

@@ -4,7 +4,7 @@ import type { MarketSeries } from '../../../services/domain/tariff/tariff.ts'
 import { divideHalfEven } from './exact.ts'
 import { localClock, monthStart } from './local-clock.ts'
 import { bandAt, priceAt } from './price-at.ts'
-import { allDay, at, band, entry, nano, pricing, rate, tariff } from './tables.ts'
+import { allDay, at, band, entry, nano, percentage as percentageOf, pricing, rate, tariff } from './tables.ts'
 import { zoneNames, zoneOf } from './zone.ts'
 
 const clockText = (zone: string, instant: string): string => {
@@ -123,19 +123,19 @@ describe('the price of the oracle', () => {
     [-5e-9, 0, -0.5, -2n],
     [-3e-9, 0, -0.5, -2n],
   ])('of market %d, surcharge %d and percentage %d is %d', (base, fixed, percentage, price) => {
-    const rates = [rate(0, null, { surchargeFixed: nano(fixed), surchargePercentage: nano(percentage) })]
+    const rates = [rate(0, null, { surchargeFixed: nano(fixed), surchargePercentage: percentageOf(percentage) })]
     const input = pricing('UTC', [tariff(allDay(rates), { marketRates: true })], market(base))
     expect(priceAt(input, 'IMPORT', at('2024-01-01T00:30:00Z'))?.price).toBe(price)
     expect(priceAt(input, 'IMPORT', at('2024-01-01T01:00:00Z'))).toBeNull()
     const sameFixed = tariff(
-      allDay([rate(base, null, { surchargeFixed: nano(fixed), surchargePercentage: nano(percentage) })]),
+      allDay([rate(base, null, { surchargeFixed: nano(fixed), surchargePercentage: percentageOf(percentage) })]),
     )
     expect(priceAt(pricing('UTC', [sameFixed]), 'IMPORT', 0)?.price).toBe(price)
   })
 
   it('adds both rounded parts and takes the lower confidence', () => {
     // Half a unit twice: each part is rounded to 0, but their sum would be 1.
-    const half = { surchargePercentage: nano(-0.5) }
+    const half = { surchargePercentage: percentageOf(-0.5) }
     const grid = tariff(allDay([rate(1e-9, null, half)]), { id: 'trf_grid', type: 'NON_COMMODITY' })
     const buy = tariff(allDay([rate(0, null, half)]), { marketRates: true })
     const found = priceAt(pricing('UTC', [grid, buy], market(1e-9, 0.7)), 'IMPORT', at('2024-01-01T00:00:00Z'))

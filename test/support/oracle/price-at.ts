@@ -188,7 +188,7 @@ export const priceOfPart = (part: PricePart, counted: bigint): PartPrice | null 
       continue
     }
     const base = part.market + rate.fixed + rate.surchargeFixed
-    return { price: divideHalfEven(base * (1_000_000_000n + rate.surchargePercentage), 1_000_000_000n), tier }
+    return { price: divideHalfEven(base * (10n ** 15n + rate.surchargePercentage), 10n ** 15n), tier }
   }
   return { price: 0n, tier: 0n }
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Day, MarketSeries, Month, PricingInput, Tariff } from '../../../services/domain/tariff/tariff.ts'
 import type { IdentifiedRecord } from './cost.ts'
-import { at, band, kwh, nano, pricing, rate } from './tables.ts'
+import { at, band, kwh, nano, percentage, pricing, rate } from './tables.ts'
 
 type Direction = 'IMPORT' | 'EXPORT'
 type Rates = readonly {
@@ -75,7 +75,7 @@ const tariffFrom = (wire: WireTariff, index: number): Tariff => ({
         const tiers = rates.map(wireRate => {
           const surcharges = {
             surchargeFixed: nano(wireRate.surcharge_fixed),
-            surchargePercentage: nano(wireRate.surcharge_percentage),
+            surchargePercentage: percentage(wireRate.surcharge_percentage),
           }
           return rate(wireRate.fixed ?? 0, wireRate.to_kwh, surcharges)
         })

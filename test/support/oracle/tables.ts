@@ -13,6 +13,8 @@ import { zoneOf } from './zone.ts'
 
 /** Return a decimal with at most nine decimals in units of 1e-9. */
 export const nano = (decimal: number): bigint => BigInt(Math.round(decimal * 1e9))
+/** Return a fraction with at most nine decimals in units of 1e-15. */
+export const percentage = (decimal: number): bigint => nano(decimal) * 1_000_000n
 /** Convert kWh with at most nine decimals to 1e-6 Wh. */
 export const kwh = (decimal: number): bigint => nano(decimal)
 export const at = (text: string): number => Date.parse(text)

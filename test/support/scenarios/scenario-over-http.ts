@@ -101,7 +101,7 @@ const scheduleBody = (schedule: readonly ScheduleEntry[], isMarket: boolean) =>
           ...(isMarket ? {} : { fixed: nano(fixed) }),
           ...(to === null ? {} : { to_kwh: nano(to) }),
           surcharge_fixed: nano(surchargeFixed),
-          surcharge_percentage: nano(surchargePercentage),
+          surcharge_percentage: exactNumber(surchargePercentage, 15),
         })),
       })),
     })),

@@ -2,7 +2,7 @@ import type { PercentageCharge, SessionCharge } from '../../charge/charge.ts'
 import { createTimeInWindows, type LocalCalendar } from '../../charge/charge-window.ts'
 import { localDayNumber } from '../../civil-time.ts'
 import type { Interval } from '../../interval.ts'
-import { type Energy, type Money, timesNano } from '../../quantity.ts'
+import { type Energy, type Money, type Percentage, timesPercentage } from '../../quantity.ts'
 import type { MeteredSession } from '../../statement/metered-energy.ts'
 import { sessionAmount } from '../../statement/session-line.ts'
 import type { ExportedPiece, ExportedRecord, NotExported, NotExportedReason } from '../exported-record.ts'
@@ -14,8 +14,8 @@ export type CostPart = (typeof costParts)[number]
 /** Amounts of a session by part. A part that the session does not have is absent. */
 export type CostByPart = Readonly<Partial<Record<CostPart, Money>>>
 
-/** Tax of a session: its rate in 1e-9, and its amount on each part. */
-export type SessionTax = { readonly name: string; readonly rate: bigint; readonly amounts: CostByPart }
+/** Tax of a session: its rate, and its amount on each part. */
+export type SessionTax = { readonly name: string; readonly rate: Percentage; readonly amounts: CostByPart }
 
 /** Part of a session with its energy. A time without a record has energy 0. */
 export type ChargingPeriod = Interval & { readonly energy: Energy }
@@ -115,10 +115,10 @@ const taxOf = (tax: PercentageCharge, energy: Money, charged: readonly ChargedAm
   )
     return null
   const amounts: Partial<Record<CostPart, Money>> = {}
-  if (taxesEnergy && components === null) amounts.energy = timesNano(energy, tax.rate)
+  if (taxesEnergy && components === null) amounts.energy = timesPercentage(energy, tax.rate)
   for (const { charge, part, amount } of charged) {
     if (!hasKind('SESSION') || (components !== null && !components.includes(charge.component))) continue
-    amounts[part] = (amounts[part] ?? 0n) + timesNano(amount, tax.rate)
+    amounts[part] = (amounts[part] ?? 0n) + timesPercentage(amount, tax.rate)
   }
   return { name: tax.name, rate: tax.rate, amounts }
 }

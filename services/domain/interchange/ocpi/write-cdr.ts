@@ -1,5 +1,5 @@
 import { writeInstant } from '../../instant.ts'
-import { formatDecimal, type Money } from '../../quantity.ts'
+import { formatDecimal, type Money, percentageScale } from '../../quantity.ts'
 import { roundByLargestRemainder } from '../../statement/round-lines.ts'
 import { type SourceObject, type SourceValue, sourceNumber, writeSource } from '../source-value.ts'
 import type { CdrFrame, CdrVersion } from './cdr-frame.ts'
@@ -47,7 +47,7 @@ const priceOf = (
     : {
         before_taxes: numberOf(net),
         taxes: taxes.map(({ name, rate, units }) => ({
-          ...{ name, percentage: sourceNumber(formatDecimal(rate, 7)), amount: numberOf(units) },
+          ...{ name, percentage: sourceNumber(formatDecimal(rate, percentageScale - 2)), amount: numberOf(units) },
         })),
       }
 

@@ -1,6 +1,7 @@
 import { localDayNumber, startOfDayNumber } from '../../civil-time.ts'
 import { type Fraction, fractionOf } from '../../fraction.ts'
 import { parseInstant, writeInstant } from '../../instant.ts'
+import { maxMarketDecimals } from '../../market-feed/feed-price.ts'
 import { noSurcharges } from '../../tariff/rate.ts'
 import { fixedTerms } from '../charge-terms.ts'
 import { scheduleOfWeek } from '../day-profiles.ts'
@@ -42,6 +43,7 @@ type PriceRow = {
 }
 
 const maxRows = 10_000
+const maxDivisor = 10n ** BigInt(maxMarketDecimals)
 const hundredth = fractionOf(1n, 100n)
 
 const instantAt = (field: SourceField): number | null => {
@@ -58,7 +60,10 @@ const readRow = (field: SourceField, { options }: ImportReader): PriceRow => {
   if (start === null) throw sourceFault(from.path, 'is required', 'field_required')
   const end = instantAt(memberAt(field, 'valid_to'))
   if (end !== null && end <= start) throw sourceFault(field.path, 'must end after its start', 'end_before_start')
-  const pence = requiredFraction(memberAt(field, options.vat === 'SOURCE' ? 'value_inc_vat' : 'value_exc_vat'))
+  const value = memberAt(field, options.vat === 'SOURCE' ? 'value_inc_vat' : 'value_exc_vat')
+  const pence = requiredFraction(value)
+  if ((pence.dividend * maxDivisor) % pence.divisor !== 0n)
+    throw sourceFault(value.path, `must have at most ${maxMarketDecimals} decimals`)
   return { field, start, end, price: multiply(pence, hundredth), payment: textAt(memberAt(field, 'payment_method')) }
 }
 

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag'
 import type { Charge, ChargeTerms } from '../../../domain/charge/charge.ts'
 import type { ScheduleEntry } from '../../../domain/tariff/tariff.ts'
 import type { OwnedObject } from '../../../domain/tenant.ts'
-import { integersAsTexts } from '../../write-json.ts'
+import { percentageFromText, pricesAsTexts } from './price-json.ts'
 import { scheduleFromText, termsToText } from './tariff-row.ts'
 
 /** Stored charge of a location. `planId` null: the charge belongs to no plan. */
@@ -21,12 +21,15 @@ export const chargeColumns = sql`
 
 /** Members that are integers of the domain. JSON has them as decimal texts. */
 const integerMembers: ReadonlySet<string> = new Set([
-  ...['price', 'quantity', 'amount', 'perKwh', 'maxAmount', 'rate', 'share', 'from', 'to', 'power'],
+  ...['price', 'quantity', 'amount', 'perKwh', 'maxAmount', 'share', 'from', 'to', 'power'],
   ...['monthFloor', 'floor', 'above'],
 ])
 
-const readInteger = (name: string, value: unknown): unknown =>
-  typeof value === 'string' && integerMembers.has(name) ? BigInt(value) : value
+const readInteger = (name: string, value: unknown): unknown => {
+  if (typeof value !== 'string') return value
+  if (name === 'rate') return percentageFromText(value)
+  return integerMembers.has(name) ? BigInt(value) : value
+}
 
 /**
  * Write terms as the columns `terms` and `schedule`, in steps: integers as decimal texts.
@@ -36,7 +39,7 @@ export function* chargeTermsToRow(terms: ChargeTerms): Generator<void, Pick<Char
   const schedule = terms.kind === 'USAGE' ? terms.schedule : null
   const others = terms.kind === 'USAGE' ? { ...terms, schedule: null } : terms
   return {
-    terms: JSON.stringify(others, integersAsTexts),
+    terms: JSON.stringify(others, pricesAsTexts),
     schedule: schedule === null ? null : yield* termsToText(schedule),
   }
 }

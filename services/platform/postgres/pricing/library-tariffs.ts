@@ -1,10 +1,11 @@
 import sql from 'sql-template-tag'
 import type { ScheduleEntry, TariffDirection, TariffType } from '../../../domain/tariff/tariff.ts'
 import { runInTimeSlices } from '../../concurrency/time-slices.ts'
-import { integersAsTexts, writeJson } from '../../write-json.ts'
+import { writeJson } from '../../write-json.ts'
 import { toTimestamp } from '../column.ts'
 import type { AddressType } from '../connect/providers.ts'
 import type { Query } from '../database.ts'
+import { pricesAsTexts } from './price-json.ts'
 import { readTariffRows, scheduleFromText } from './tariff-row.ts'
 
 /**
@@ -76,7 +77,7 @@ export const putLibraryTariffs = async (
 ): Promise<void> => {
   for (const one of tariffs) {
     const terms = await runInTimeSlices(
-      writeJson({ schedule: one.schedule, market_rates: one.marketRates }, integersAsTexts),
+      writeJson({ schedule: one.schedule, market_rates: one.marketRates }, pricesAsTexts),
     )
     await operator(sql`
       insert into library_tariffs (id, provider_id, name, description, countries, address_types, currency_code,

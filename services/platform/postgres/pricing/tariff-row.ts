@@ -8,7 +8,8 @@ import {
 } from '../../../domain/tariff/tariff.ts'
 import type { Tenant } from '../../../domain/tenant.ts'
 import { runInTimeSlices } from '../../concurrency/time-slices.ts'
-import { integersAsTexts, writeJson } from '../../write-json.ts'
+import { writeJson } from '../../write-json.ts'
+import { percentageFromText, pricesAsTexts } from './price-json.ts'
 
 export type ConnectionType = 'MANUAL' | 'LIBRARY' | 'DIRECT' | 'MARKET'
 
@@ -189,13 +190,15 @@ function* pricesFromText(terms: string, versions: string): Generator<void, Pick<
 const rateFromJson = (rate: RateJson): Rate => ({
   fixed: BigInt(rate.fixed),
   to: rate.to === null ? null : BigInt(rate.to),
-  ...mapSurcharges(name => BigInt(rate[name] ?? 0)),
+  ...mapSurcharges(name =>
+    name === 'surchargePercentage' ? percentageFromText(rate[name] ?? '0') : BigInt(rate[name] ?? 0),
+  ),
 })
 
 /** Write a schedule as the column `terms`, in steps: amounts as decimal texts of their integers. */
 export const termsToText = (schedule: readonly ScheduleEntry[]): Generator<void, string> =>
-  writeJson({ schedule }, integersAsTexts)
+  writeJson({ schedule }, pricesAsTexts)
 
 /** Write later versions as the column `versions`, in steps. */
 export const versionsToText = (versions: readonly TariffVersion[]): Generator<void, string> =>
-  writeJson(versions, integersAsTexts)
+  writeJson(versions, pricesAsTexts)

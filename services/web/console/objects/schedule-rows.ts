@@ -58,7 +58,7 @@ const numberOr = (value: JsonNumber | null | undefined, isOptional: boolean): st
 }
 
 /** Move the decimal point of a decimal text by two digits to the right, or to the left. */
-const shifted = (text: string, digits: 2 | -2): string => {
+export const shifted = (text: string, digits: 2 | -2): string => {
   const [, sign = '', whole = '', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? []
   if (whole === '') return text
   const all = digits === 2 ? whole + fraction.padEnd(2, '0') : whole.padStart(3, '0') + fraction

@@ -1,6 +1,7 @@
 import { type JsonNumber, numberText } from '../../../contract/json/exact-number.ts'
 import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
+import { shifted } from './schedule-rows.ts'
 import { tierSteps } from './tier-steps.ts'
 
 type Entry = TariffWire['schedule'][number]
@@ -23,7 +24,7 @@ const rateText = ({ fixed, surcharge_fixed, surcharge_percentage }: Rate, isMark
     ...(isMarket ? ['market price'] : [numberText(fixed)]),
     ...(isZero(surcharge_fixed) ? [] : [numberText(surcharge_fixed)]),
   ].join(' + ')
-  return isZero(surcharge_percentage) ? parts : `(${parts}) + ${Number(numberText(surcharge_percentage)) * 100} %`
+  return isZero(surcharge_percentage) ? parts : `(${parts}) + ${shifted(numberText(surcharge_percentage), 2)} %`
 }
 
 const tierText = (rate: Rate, isMarket: boolean): string =>

@@ -77,7 +77,7 @@ describe('a charge', () => {
     })
     expect(read({ kind: 'PERCENTAGE', rate: 0.19 })).toEqual({
       ...{ kind: 'PERCENTAGE', name: 'Name', component: 'tax', startDay: null, endDay: null, sequence: 200 },
-      ...{ rate: 190_000_000n, base: { kinds: null, components: null, directions: ['IMPORT'] }, isTax: true },
+      ...{ rate: 190_000_000_000_000n, base: { kinds: null, components: null, directions: ['IMPORT'] }, isTax: true },
     })
     expect(read({ kind: 'MAXIMUM', per_kwh: 0.2 })).toMatchObject({
       ...{ component: 'limit', sequence: 100, amount: 0n, perKwh: 200_000_000n, per: 'PERIOD' },

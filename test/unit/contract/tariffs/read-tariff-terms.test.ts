@@ -32,7 +32,7 @@ describe('reading a tariff', () => {
                   fixed: 123_456_789n,
                   to: 100_500_000_000n,
                   surchargeFixed: -10_000_000n,
-                  surchargePercentage: 190_000_000n,
+                  surchargePercentage: 190_000_000_000_000n,
                 },
                 { fixed: -1_000_000_000n, to: null, surchargeFixed: 0n, surchargePercentage: 0n },
               ],

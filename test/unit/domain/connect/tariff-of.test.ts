@@ -31,9 +31,9 @@ describe('captured prices', () => {
   })
 
   it.each([
-    ['18.5', 185_000_000n],
-    ['0.0000001', 1n],
-    ['500', 5_000_000_000n],
+    ['18.5', 185_000_000_000_000n],
+    ['0.0000000000001', 1n],
+    ['500', 5_000_000_000_000_000n],
     ['0', 0n],
   ])('take %s percent as a fraction', (percentage, fraction) => {
     const [band] = scheduleIn({ structure: 'MARKET', surcharge: { fixed: '0.02', percentage } })

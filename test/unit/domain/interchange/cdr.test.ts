@@ -48,7 +48,7 @@ const fee = (change: Partial<SessionCharge>): SessionCharge => ({
 })
 const vat = (change: Partial<PercentageCharge> = {}): PercentageCharge => ({
   ...{ kind: 'PERCENTAGE', id: 'chg_2', planId: null, name: 'VAT', component: 'tax', sequence: 200 },
-  ...{ startDay: null, endDay: null, rate: 210_000_000n, isTax: true },
+  ...{ startDay: null, endDay: null, rate: 210_000_000_000_000n, isTax: true },
   ...{ base: { kinds: null, components: null, directions: ['IMPORT'] }, ...change },
 })
 

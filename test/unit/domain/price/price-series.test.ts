@@ -9,7 +9,18 @@ import { compileSnapshot } from '../../../../services/domain/tariff/snapshot.ts'
 import type { MarketSeries, PricingInput } from '../../../../services/domain/tariff/tariff.ts'
 import { type Scenario, scenarios } from '../../../support/oracle/generate.ts'
 import { publishedPrices } from '../../../support/oracle/published.ts'
-import { allDay, at, band, kwh, nano, pricing, rate, record, tariff } from '../../../support/oracle/tables.ts'
+import {
+  allDay,
+  at,
+  band,
+  kwh,
+  nano,
+  percentage,
+  pricing,
+  rate,
+  record,
+  tariff,
+} from '../../../support/oracle/tables.ts'
 
 const dayMs = 86_400_000
 const hourMs = 3_600_000
@@ -31,9 +42,12 @@ const market: MarketSeries = {
   prices: [nano(0.1), nano(0.1), nano(-0.05), nano(0.2)],
   confidences: [1, 1, 1, 0.75],
 }
-const marketTariff = tariff(allDay([rate(0, null, { surchargeFixed: nano(0.02), surchargePercentage: nano(0.1) })]), {
-  marketRates: true,
-})
+const marketTariff = tariff(
+  allDay([rate(0, null, { surchargeFixed: nano(0.02), surchargePercentage: percentage(0.1) })]),
+  {
+    marketRates: true,
+  },
+)
 
 describe('prices', () => {
   it('are cut where they change and merged where they do not', () => {
