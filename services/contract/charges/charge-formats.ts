@@ -75,6 +75,7 @@ export const selectionMembers: Members<EnergySelection> = {
 }
 
 const maxBaseValues = 50
+const notEmpty = { minItems: 1 } as const
 
 const baseKinds: readonly [LineKind, ...LineKind[]] = ['ENERGY', ...basicChargeKinds, ...derivedChargeKinds]
 
@@ -83,17 +84,17 @@ export const baseFormat: WireFormat<ChargeBase> = withDefault(
   objectFormat<ChargeBase>('ChargeBase', {
     kinds: member(
       'kinds',
-      nullable(listFormat(choiceFormat(...baseKinds), maxBaseValues)),
+      nullable(listFormat(choiceFormat(...baseKinds), maxBaseValues, notEmpty)),
       'Only lines of these kinds.',
     ),
     components: member(
       'components',
-      nullable(listFormat(componentFormat, maxBaseValues)),
+      nullable(listFormat(componentFormat, maxBaseValues, notEmpty)),
       'Only lines of these components.',
     ),
     directions: member(
       'directions',
-      withDefault(listFormat(choiceFormat('IMPORT', 'EXPORT'), 2), ['IMPORT']),
+      withDefault(listFormat(choiceFormat('IMPORT', 'EXPORT'), 2, notEmpty), ['IMPORT']),
       'Only lines of these directions. The first one is the direction of the line itself. Default: IMPORT.',
     ),
   }),

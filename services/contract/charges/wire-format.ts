@@ -73,10 +73,14 @@ export const withDefault = <Value>(
   write,
 })
 
-/** List of at most `max` values. Refuses a longer list with `charge_invalid`. */
+/**
+ * List of at most `max` values. Refuses a longer list with `charge_invalid`. `minItems` documents the minimum, which the
+ * rules of the charge check.
+ */
 export const listFormat = <Value>(
   { request, answer, write }: WireFormat<Value>,
   max: number,
+  documented: { readonly minItems?: number } = {},
 ): WireFormat<readonly Value[]> => ({
   request: z
     .array(request)
@@ -84,7 +88,7 @@ export const listFormat = <Value>(
       message: `must have at most ${max} entries`,
       params: { code: 'charge_invalid' },
     })
-    .meta({ maxItems: max }),
+    .meta({ ...documented, maxItems: max }),
   answer: z.array(answer),
   write: list => list.map(write),
 })

@@ -108,6 +108,7 @@ export const simulationBody = fields({
       if (candidates.length > maxCandidates)
         refuseField(context, 'too_many_candidates', `must have at most ${maxCandidates} entries`)
     })
+    .meta({ maxItems: maxCandidates })
     .describe(`1 to ${maxCandidates} sets of tariffs and charges to compare.`),
   group_by: optional(oneOf('LOCATION')).describe('LOCATION adds the comparison of each location.'),
   rounding: optional(roundingInput),

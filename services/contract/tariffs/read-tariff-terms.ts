@@ -34,11 +34,18 @@ export type TariffTermsInput = {
   readonly schedule: readonly ScheduleEntryInput[]
 }
 
-const maxEntries = 400
 const monthChoices: readonly string[] = [...monthNames, 'All']
 const dayChoices: readonly string[] = [...dayNames, 'Weekdays', 'Weekend', 'All', 'Holidays', '#name']
 const isDayChoice = (name: string): boolean =>
   isDayTypeReference(name) || (dayChoices.includes(name) && !name.startsWith('#'))
+
+/** Maximum lengths of the lists of a schedule. A list of names has each name once, and All alone. */
+export const tariffScheduleLimits = {
+  entries: 400,
+  months: monthNames.length,
+  dates: 31,
+  days: dayNames.length + ['Weekdays', 'Weekend', 'Holidays'].length + maxDayTypes,
+} as const
 
 /**
  * Name of a day type: 1 to 64 letters, digits, spaces, dots, hyphens and underscores, the first of them a letter or
@@ -179,8 +186,8 @@ const validateKind = ({
 export function* readTariffTermsInSteps(input: TariffTermsInput): ReadSteps<TariffTerms> {
   const fault = validateKind(input)
   if (fault !== undefined) return { ok: false, refusal: fault }
-  if (input.schedule.length > maxEntries)
-    return refused('schedule_invalid', `schedule must have at most ${maxEntries} entries`, 'schedule')
+  if (input.schedule.length > tariffScheduleLimits.entries)
+    return refused('schedule_invalid', `schedule must have at most ${tariffScheduleLimits.entries} entries`, 'schedule')
   const schedule = yield* readEach(input.schedule, 'schedule', (entry, path) =>
     readEntry(entry, input.marketRates, path),
   )
