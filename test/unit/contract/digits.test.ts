@@ -114,7 +114,10 @@ const ways: readonly (readonly [string, number, (text: string) => bigint])[] = [
     'a CSV file of the command line',
     0,
     text => {
-      const read = readPriceCsv(`start_time,end_time,value\n2026-01-01T00:00:00Z,2026-01-01T01:00:00Z,${text}`, 'PER_KWH')
+      const read = readPriceCsv(
+        `start_time,end_time,value\n2026-01-01T00:00:00Z,2026-01-01T01:00:00Z,${text}`,
+        'PER_KWH',
+      )
       if (!read.ok) throw new Error(read.faults[0]?.message)
       return read.prices[0]?.value ?? 0n
     },
