@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isAlive } from '../../../services/platform/postgres/embedded/postmaster.ts'
@@ -15,15 +15,18 @@ const isOurs = (pid: number): boolean => {
   }
 }
 
-while (isAlive(Number(owner)) && existsSync(folder)) await sleep(250)
+const names = new Set<string>()
+
+// The reaper of the test run interrupts this process, and removes the folder.
+process.on('SIGINT', () => undefined)
+for (; isAlive(Number(owner)) && existsSync(folder); await sleep(250))
+  for (const name of globSync('*', { cwd: join(folder, 'containers') })) names.add(name)
+if (names.size > 0) spawnSync('docker', ['rm', '--force', '--volumes', ...names], { stdio: 'ignore' })
 if (existsSync(folder)) {
-  for (const name of readdirSync(join(folder, 'pids'))) {
+  for (const name of globSync('*', { cwd: join(folder, 'pids') })) {
     const pid = Number(readFileSync(join(folder, 'pids', name), 'utf8'))
     if (isOurs(pid)) process.kill(pid, 'SIGKILL')
   }
-  const containers = join(folder, 'containers')
-  if (existsSync(containers))
-    spawnSync('docker', ['rm', '--force', '--volumes', ...readdirSync(containers)], { stdio: 'ignore' })
   await sleep(100)
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
