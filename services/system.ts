@@ -4,6 +4,7 @@ import { openBackground } from './background/open.ts'
 import { resealWork } from './background/reseal-work.ts'
 import { apiVersions } from './contract/api-version.ts'
 import { openApiSteps } from './contract/openapi/openapi.ts'
+import { documentedOperations } from './contract/openapi/operations.ts'
 import { openCostWorker } from './cost-worker/open.ts'
 import { openIngestGateway } from './ingest-gateway/open.ts'
 import { authenticator, operatorAuthenticator } from './platform/access/authenticate.ts'
@@ -244,7 +245,7 @@ const appOf = (
   ports: Ports,
 ): ReturnType<typeof createApp> => {
   const operations = roleModules.flatMap(roleModule => roleModule.operations)
-  const declared = operations.map(({ operation }) => operation)
+  const documented = documentedOperations(operations.map(({ operation }) => operation))
   const liveChecks = [generationCheck(shared), ...roleModules.flatMap(roleModule => roleModule.liveChecks)]
   const staticRoutes = [
     ...healthRoutes(
@@ -253,10 +254,10 @@ const appOf = (
       roleModules.flatMap(roleModule => roleModule.partChecks),
     ),
     ...apiVersions.map(apiVersion =>
-      documentRoute(`/openapi/${apiVersion}.json`, () => openApiSteps(declared, apiVersion, '/')),
+      documentRoute(`/openapi/${apiVersion}.json`, () => openApiSteps(documented, apiVersion, '/')),
     ),
-    ...referencePages(declared),
-    ...documentationPages(declared),
+    ...referencePages(documented),
+    ...documentationPages(documented),
     ...roleModules.flatMap(roleModule => roleModule.staticRoutes),
   ]
   const { rateLimitPerSecond: requestsPerSecond, trustedProxies } = shared.config

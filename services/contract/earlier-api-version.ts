@@ -10,6 +10,7 @@ import {
   putMember,
   removeMember,
 } from './json/json-path.ts'
+import { type RequestPart, unknownNameCodes } from './message-text.ts'
 
 /**
  * One difference between the API versions. A path is member names with dots (`data.tariff.cost`). The part of the path
@@ -143,15 +144,16 @@ export const answerToEarlier = (answer: unknown, renames: readonly VersionRename
 
 /**
  * Translate a request of an API version to current names.
- * Refuses a member of the other version; the message names the member of this version.
+ * Refuses a member of the other version; the message names the member of this version. `part` decides the code.
  * Source: docs/rules/versions-and-transport.md #members-of-the-other-version.
  */
 export const requestFromApiVersion = (
   request: unknown,
   renames: readonly VersionRename[],
   apiVersion: ApiVersion,
+  part: RequestPart = 'body',
 ): Result<unknown> => {
-  const otherVersionName = refuseOtherVersionMember(request, renames, apiVersion)
+  const otherVersionName = refuseOtherVersionMember(request, renames, { apiVersion, part })
   if (otherVersionName !== null) return { ok: false, refusal: otherVersionName }
   if (apiVersion === 'current') return accepted(request)
   const conflict = refuseConflictingNames(request, renames)
@@ -188,7 +190,7 @@ const nameInVersion = (rename: VersionRename, apiVersion: ApiVersion): string | 
 const refuseOtherVersionMember = (
   request: unknown,
   renames: readonly VersionRename[],
-  apiVersion: ApiVersion,
+  { apiVersion, part }: { readonly apiVersion: ApiVersion; readonly part: RequestPart },
 ): Refusal | null => {
   const ownNames = new Set(renames.map(rename => nameInVersion(rename, apiVersion)))
   for (const rename of renames) {
@@ -198,7 +200,7 @@ const refuseOtherVersionMember = (
       const [match] = findMembers(request, pathNames(otherVersionName))
       if (match !== undefined)
         return otherVersionRefusal(
-          formatPath(match.path),
+          { path: formatPath(match.path), part },
           pathNames(otherVersionName).at(-1) ?? '',
           ownName,
           apiVersion,
@@ -211,7 +213,7 @@ const refuseOtherVersionMember = (
 }
 
 const otherVersionRefusal = (
-  field: string,
+  { path, part }: { readonly path: string; readonly part: RequestPart },
   name: string,
   ownName: string | undefined,
   apiVersion: ApiVersion,
@@ -219,7 +221,7 @@ const otherVersionRefusal = (
   const owner = `${name} belongs to Api-Version ${apiVersionDates[otherApiVersion(apiVersion)]}`
   const advice = ownName === undefined ? 'leave it out' : `use ${ownName.split('.').at(-1)}`
   return markTranslated(
-    refused('unknown_field', `${owner}; with ${apiVersionDates[apiVersion]} ${advice}`, field).refusal,
+    refused(unknownNameCodes[part], `${owner}; with ${apiVersionDates[apiVersion]} ${advice}`, path).refusal,
   )
 }
 

@@ -7,11 +7,11 @@ import { answerToEarlier, refusalToEarlier, requestFromApiVersion, type VersionR
 import { exactNumber, isExactDouble, isNumberText } from './json/exact-number.ts'
 import { isJsonObject, type JsonObject, mapObjectsAt, pathNames } from './json/json-path.ts'
 import { readJson } from './json/strict-json.ts'
-import { nearestName, unknownNameMessage } from './message-text.ts'
+import { nearestName, type RequestPart, unknownNameMessage } from './message-text.ts'
 import { withoutNullTexts } from './null-text.ts'
 import type { Operation, RawBody, Route } from './operation.ts'
 import { parameters, restorePlus } from './parameter.ts'
-import { readQuery, readShapeInSteps, type ShapePart } from './read-shape.ts'
+import { readQuery, readShapeInSteps } from './read-shape.ts'
 import { type ReferenceFields, resolvePathReference, resolveReferences } from './reference.ts'
 
 /** Received request: path parameters decoded, query as text without `?`, body inflated. */
@@ -56,10 +56,10 @@ type PartContext = {
 function* readPart(
   shape: z.ZodType,
   value: unknown,
-  part: ShapePart,
+  part: RequestPart,
   { renames = [], ...rules }: PartContext,
 ): ReferenceResolver<Result<unknown>> {
-  const translated = requestFromApiVersion(value, renames, rules.apiVersion)
+  const translated = requestFromApiVersion(value, renames, rules.apiVersion, part)
   if (!translated.ok) return translated
   const translatedValue = yield* resolveReferences(translated.value, rules.references, rules.keepsUnknown)
   const read = translatedValue.ok
@@ -129,6 +129,22 @@ const takePathParameters = (
   return accepted({ body: rest, parameters: parameterValues })
 }
 
+/** Take a parameter that repeats the id of the path out of a query. Refuses another id. */
+function* takeRepeatedId(
+  { references }: Operation,
+  body: JsonObject,
+  { route, parameters }: Pick<WireRequest, 'route' | 'parameters'>,
+): ReferenceResolver<Result<JsonObject>> {
+  const name = route.bodyInQuery?.repeatedId
+  if (name === undefined || body[name] === undefined) return accepted(body)
+  const { [name]: sent, ...rest } = body
+  const resolved = yield* resolveReferences({ [name]: sent }, { [name]: references?.id ?? [] })
+  if (!resolved.ok) return resolved
+  return isJsonObject(resolved.value) && resolved.value[name] === parameters['id']
+    ? accepted(rest)
+    : refused('field_invalid', `${name} must equal the id in the path; leave ${name} out`, name)
+}
+
 /** Run steps that yield no references, inside a reference resolver. */
 function* withoutReferences<T>(work: Generator<void, T>): ReferenceResolver<T> {
   for (;;) {
@@ -166,7 +182,9 @@ export function* readRequest(operation: Operation, wire: WireRequest): Reference
   if (body === undefined) return accepted({ parameters: wire.parameters, query: readQueryPart.value, body: undefined })
   if (body === 'raw') return accepted({ parameters: wire.parameters, query: readQueryPart.value, body: wire.body })
   const parsed =
-    bodyInQuery === undefined ? yield* withoutReferences(parseBody(operation, wire.body)) : accepted(split.body)
+    bodyInQuery === undefined
+      ? yield* withoutReferences(parseBody(operation, wire.body))
+      : yield* takeRepeatedId(operation, split.body, wire)
   if (!parsed.ok) return parsed
   yield undefined
   const withParameters = takePathParameters(parsed.value, route.parametersInBody ?? {})

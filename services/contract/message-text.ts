@@ -1,11 +1,28 @@
 import { distance } from 'fastest-levenshtein'
 
+/** Part of a request with named values. */
+export type RequestPart = 'body' | 'query'
+
+/** Code of an unknown name in each part of a request. */
+export const unknownNameCodes = { body: 'unknown_field', query: 'unknown_parameter' } as const
+
+/** Names of one member in other objects and in the other API version. */
+const synonyms: Readonly<Record<string, readonly string[]>> = {
+  direction: ['tariff_direction', 'energy_flow_direction'],
+  tariff_rate: ['tariff_direction', 'direction'],
+  tariff_direction: ['direction'],
+}
+
 /**
  * Find the known name that is most similar to an unknown one. Undefined if more than a third of the letters differ.
- * Upper case and lower case are equal; `-` and `_` are equal.
+ * Upper case and lower case are equal; `-` and `_` are equal. A synonym is the most similar name.
  */
 export const nearestName = (unknown: string, known: readonly string[]): string | undefined => {
   const normalized = unknown.slice(0, 64).toLowerCase().replaceAll('-', '_')
+  const synonym = Object.hasOwn(synonyms, normalized)
+    ? synonyms[normalized]?.find(name => known.includes(name))
+    : undefined
+  if (synonym !== undefined) return synonym
   let best: { name: string; changes: number } | undefined
   for (const name of known) {
     const changes = Math.min(

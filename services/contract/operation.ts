@@ -25,9 +25,10 @@ export type Route = {
   readonly path: string
   /**
    * The members of the body arrive as query parameters; `numbers` are the names of members that are JSON numbers.
-   * The earlier API version reads prices and schedules with GET.
+   * The earlier API version reads prices and schedules with GET. `repeatedId` is a parameter that may repeat the id in
+   * the path.
    */
-  readonly bodyInQuery?: { readonly numbers: readonly string[] }
+  readonly bodyInQuery?: { readonly numbers: readonly string[]; readonly repeatedId?: string }
   /** Paths of numbers in the body that may be strings: `data.max_power.value`. */
   readonly numbersAsText?: readonly string[]
   /** Path parameters of the other API version that arrive as members of the body: `{ id: 'location_id' }`. */

@@ -1,10 +1,7 @@
 import { z } from 'zod'
 import { accepted, type Refusal, type RefusalCode, type Result, refused } from '../domain/refusal.ts'
 import { formatPath } from './json/json-path.ts'
-import { printable, quote, unknownMemberMessage } from './message-text.ts'
-
-/** Part of a request that a shape reads. */
-export type ShapePart = 'body' | 'query'
+import { printable, quote, type RequestPart, unknownMemberMessage, unknownNameCodes } from './message-text.ts'
 
 const fieldPath = (path: readonly PropertyKey[]): string =>
   formatPath(path.map(step => (typeof step === 'symbol' ? String(step) : step)))
@@ -34,11 +31,11 @@ const isRefusalCode = (value: unknown): value is RefusalCode => typeof value ===
 /** Maximum length of an unknown name in the field of a refusal. */
 const maxNameLength = 255
 
-const faultOf = (issue: z.core.$ZodIssue, part: ShapePart): ShapeFault => {
+const faultOf = (issue: z.core.$ZodIssue, part: RequestPart): ShapeFault => {
   const { path, message } = issue
   if (issue.code === 'unrecognized_keys') {
     const [unknown = ''] = issue.keys
-    const code = part === 'query' ? 'unknown_parameter' : 'unknown_field'
+    const code = unknownNameCodes[part]
     return { code, message: unknownMemberMessage(unknown, message), path: [...path, unknown.slice(0, maxNameLength)] }
   }
   if (issue.code === 'custom' && isRefusalCode(issue.params?.['code']))
@@ -62,14 +59,14 @@ const faultOf = (issue: z.core.$ZodIssue, part: ShapePart): ShapeFault => {
   }
 }
 
-const subjectOf = (path: readonly PropertyKey[], part: ShapePart): string => {
+const subjectOf = (path: readonly PropertyKey[], part: RequestPart): string => {
   const last = path.at(-1)
   if (last === undefined) return part === 'query' ? 'The query' : 'The body'
   return typeof last === 'number' ? `${fieldPath(path.slice(-2))}` : printable(String(last))
 }
 
 /** Turn the issues of a shape into one refusal. An unknown member comes first, because it can explain a missing one. */
-const refusalOf = (issues: readonly z.core.$ZodIssue[], part: ShapePart): Refusal => {
+const refusalOf = (issues: readonly z.core.$ZodIssue[], part: RequestPart): Refusal => {
   const issue = issues.find(one => one.code === 'unrecognized_keys') ?? issues[0]
   if (issue === undefined) return { code: 'body_invalid', message: 'The body is invalid' }
   const { code, message, path } = faultOf(issue, part)
@@ -85,7 +82,7 @@ const refusalOf = (issues: readonly z.core.$ZodIssue[], part: ShapePart): Refusa
 export const readShape = <Shape extends z.ZodType>(
   shape: Shape,
   value: unknown,
-  part: ShapePart,
+  part: RequestPart,
 ): Result<z.output<Shape>> => {
   const read = shape.safeParse(value, { reportInput: true })
   return read.success ? accepted(read.data) : { ok: false, refusal: refusalOf(read.error.issues, part) }
@@ -209,7 +206,7 @@ function* readLists(schema: Schema, value: unknown, reader: ShapeReader): Genera
 export function* readShapeInSteps<Shape extends z.ZodType>(
   shape: Shape,
   value: unknown,
-  part: ShapePart,
+  part: RequestPart,
 ): Generator<void, Result<z.output<Shape>>> {
   const context: Context = { async: false, reportInput: true, read: new Map() }
   yield* readLists(shape, value, { context, values: 0 })

@@ -178,9 +178,24 @@ const describeParameters = (operation: Operation, route: Route, apiVersion: ApiV
     ...(operation.idempotent === true ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
     ...pathParameters(operation, route.path),
     ...queryParameters(query),
+    ...repeatedIdParameter(route.bodyInQuery?.repeatedId),
     ...queryParameters(fromBody, bodyExample(operation, route, apiVersion) as DocumentPart | undefined),
   ]
 }
+
+const repeatedIdParameter = (name: string | undefined): readonly DocumentPart[] =>
+  name === undefined
+    ? []
+    : [
+        {
+          name,
+          in: 'query',
+          description: 'Not needed. If you send it, it must equal the id in the path.',
+          required: false,
+          schema: { type: 'string', minLength: 1, maxLength: maxReferenceTextLength },
+          example: parameterExample(name),
+        },
+      ]
 
 /** Schema of a body or query whose numbers at `paths` may also be strings. */
 const withNumbersAsText = (schema: JsonSchema, paths: readonly string[]): JsonSchema =>

@@ -40,6 +40,15 @@ import * as statement from '../statements/statement-operations.ts'
 import * as tariff from '../tariffs/tariff.ts'
 import * as user from '../users/user.ts'
 
+/**
+ * Return all operations of the API for its documents, whatever operations a process serves. A served operation replaces
+ * the operation with its id, because settings can change its path.
+ */
+export const documentedOperations = (served: readonly Operation[]): readonly Operation[] => {
+  const byId = new Map(served.map(operation => [operation.id, operation]))
+  return operations.map(operation => byId.get(operation.id) ?? operation)
+}
+
 /** Every operation of the interface, in the order of the reference page. */
 export const operations: readonly Operation[] = [
   account.accountLogin,

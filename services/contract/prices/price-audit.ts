@@ -8,6 +8,7 @@ import {
   directionVersionRenames,
   type PriceView,
   priceBody,
+  repeatedLocation,
   requestShape,
   requestToWire,
   sharedPriceShape,
@@ -124,8 +125,13 @@ export const priceAuditRetrieve = defineOperation({
   routes: {
     current: [{ method: 'POST', path: '/audits/prices/{id}' }],
     earlier: [
-      { method: 'GET', path: '/tariffs/audits/{id}', bodyInQuery: { numbers: [] } },
-      { id: 'price_audit_retrieve_singular', method: 'GET', path: '/tariffs/audit/{id}', bodyInQuery: { numbers: [] } },
+      { method: 'GET', path: '/tariffs/audits/{id}', bodyInQuery: repeatedLocation },
+      {
+        id: 'price_audit_retrieve_singular',
+        method: 'GET',
+        path: '/tariffs/audit/{id}',
+        bodyInQuery: repeatedLocation,
+      },
     ],
   },
   references: { id: locationOnly },

@@ -15,6 +15,9 @@ export const priceLimits = { days: 90 } as const
 
 const directions = ['IMPORT', 'EXPORT', 'LOCAL'] as const
 
+/** Query of the earlier API version, in which clients repeat the location of the path. */
+export const repeatedLocation = { numbers: [], repeatedId: 'location_id' } as const
+
 /** Body of a price or audit request. */
 export const priceBody = fields({
   start_time: optional(instant).describe('Default: now. May be in the past.'),

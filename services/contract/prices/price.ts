@@ -12,6 +12,7 @@ import {
   directionVersionRenames,
   type PriceView,
   priceBody,
+  repeatedLocation,
   requestShape,
   requestToWire,
   sharedPriceShape,
@@ -126,7 +127,7 @@ export const priceRetrieve = defineOperation({
   access: 'read',
   routes: {
     current: [{ method: 'POST', path: '/prices/{id}' }],
-    earlier: [{ method: 'GET', path: '/tariffs/rates/{id}', bodyInQuery: { numbers: [] } }],
+    earlier: [{ method: 'GET', path: '/tariffs/rates/{id}', bodyInQuery: repeatedLocation }],
   },
   references: { id: locationOnly },
   query: parameters({
