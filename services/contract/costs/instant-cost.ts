@@ -146,7 +146,15 @@ export const instantCost = defineOperation({
       { earlier: 'request.include_carbon', inRequest: true },
     ],
   },
-  refusals: ['location_not_found', 'device_not_found', 'no_tariff_connected', 'no_price_data', 'pending_connect'],
+  refusals: [
+    'location_not_found',
+    'device_not_found',
+    'end_before_start',
+    'interval_too_long',
+    'no_tariff_connected',
+    'no_price_data',
+    'pending_connect',
+  ],
   examples: {
     body: exampleBody,
     answer: instantCostToWire({

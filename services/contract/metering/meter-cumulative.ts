@@ -201,6 +201,12 @@ export const meterCumulativeSubmit = defineOperation({
   answer: { name: 'MeterBatch', shape: meterBatchShape },
   status: 200,
   renames: { body: meterRecordRenames },
-  refusals: ['too_many_records', 'location_not_found', 'device_not_found', 'direction_pair_refused'],
+  refusals: [
+    'too_many_records',
+    'location_not_found',
+    'device_not_found',
+    'direction_pair_refused',
+    'time_out_of_range',
+  ],
   examples: { body: bodyExample, answer: answerExample },
 })

@@ -52,6 +52,9 @@ const commonCodes = [
 /** Return the codes that follow from the declaration of an operation. */
 const codesOf = (operation: Operation, route: Route): readonly RefusalCode[] => {
   const codes: RefusalCode[] = ['unknown_parameter', 'field_invalid', ...commonCodes]
+  const hasBody = operation.body !== undefined
+  if (hasBody || operation.query !== undefined) codes.push('field_required', 'field_too_long', 'value_out_of_range')
+  if (hasBody && route.bodyInQuery === undefined) codes.push('unknown_field')
   if (operation.body !== undefined && route.bodyInQuery === undefined)
     codes.push('body_invalid', 'body_too_large', 'media_type_unsupported', 'request_timeout')
   if (operation.access !== 'open') codes.push('bad_credentials', 'account_disabled', 'rate_limited')
@@ -63,8 +66,12 @@ const codesOf = (operation: Operation, route: Route): readonly RefusalCode[] => 
   return codes
 }
 
+/** Return every code that an operation can answer on a route. */
+export const documentedCodes = (operation: Operation, route: Route): ReadonlySet<RefusalCode> =>
+  new Set([...codesOf(operation, route), ...(operation.refusals ?? [])])
+
 const errorResponses = (operation: Operation, route: Route, apiVersion: ApiVersion): DocumentPart => {
-  const codes = new Set([...codesOf(operation, route), ...(operation.refusals ?? [])])
+  const codes = documentedCodes(operation, route)
   const apiVersionsShown = operation.anyVersion === true ? apiVersions : [apiVersion]
   const pairs = apiVersionsShown.flatMap(one => [...codes].map(code => [statusOf(code, one), code] as const))
   const byStatus = Map.groupBy(new Set(pairs), ([status]) => status)
