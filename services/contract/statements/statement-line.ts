@@ -6,7 +6,7 @@ import { writeInstant } from '../../domain/instant.ts'
 import { percentageScale } from '../../domain/quantity.ts'
 import type { StatementLine } from '../../domain/statement/calculate-statement.ts'
 import type { PeakReason } from '../../domain/statement/peak-users.ts'
-import type { LineReason } from '../../domain/statement/statement-line.ts'
+import type { LineReason, PaidTime } from '../../domain/statement/statement-line.ts'
 import { exactDecimal, idText, instantText, orNull } from '../answer-field.ts'
 import { scaledNumber } from '../json/exact-number.ts'
 
@@ -48,11 +48,25 @@ const reasonShape = z
     bound_by: orNull(z.enum(['MEASURED', 'ROLLING', 'RATCHET', 'FLOOR']))
       .optional()
       .describe('DEMAND: the last rule that set the billed power; null if it differs by day.'),
+    months: exactDecimal
+      .optional()
+      .describe(
+        'DEMAND per MONTH: the months that are paid, as the sum of the weights of the days; absent if it is 1.',
+      ),
+    years: exactDecimal
+      .optional()
+      .describe('DEMAND per YEAR: the years that are paid, as the sum of the weights of the days; absent if it is 1.'),
     peaks: z.array(peak).optional().describe('DEMAND: at most 12 peaks, by falling power and weight.'),
     history: z.array(historyMonth).optional().describe('DEMAND: power of the earlier months.'),
     limit: exactDecimal.optional().describe('MINIMUM and MAXIMUM: the limit.'),
     rate: exactDecimal.optional().describe('PERCENTAGE: the rate as a fraction.'),
     base: exactDecimal.optional().describe('MINIMUM, MAXIMUM and PERCENTAGE: sum of the lines of the base.'),
+    left_out: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'MINIMUM, MAXIMUM and PERCENTAGE: names of the charges that count EXPORT, which a base with the direction IMPORT leaves out; absent if there are none.',
+      ),
     statement_id: idText('stm').optional().describe('ADJUSTMENT: the statement that the line adjusts.'),
   })
   .meta({ component: 'LineReason' })
@@ -115,11 +129,17 @@ const peakToWire = ({ start, end, power, weight, isCoarse, users }: PeakReason, 
   })),
 })
 
+const paidTimeToWire = (time: PaidTime | null) => {
+  if (time === null) return {}
+  return time.unit === 'MONTH' ? { months: decimalToWire(time.count) } : { years: decimalToWire(time.count) }
+}
+
 const reasonToWire = (reason: LineReason, offsetOf: AnswerOffset): z.output<typeof reasonShape> => {
   if (reason.kind === 'DEMAND')
     return {
       measured_kw: decimalToWire(reason.measured),
       bound_by: reason.boundBy,
+      ...paidTimeToWire(reason.paidTime),
       peaks: reason.peaks.map(one => peakToWire(one, offsetOf)),
       history: reason.history.map(({ month, power, source }) => ({
         month: writeMonth(Math.floor(month / 12), calendarMonthOf(month)),
@@ -127,10 +147,14 @@ const reasonToWire = (reason: LineReason, offsetOf: AnswerOffset): z.output<type
         source,
       })),
     }
-  if (reason.kind === 'LIMIT') return { limit: decimalToWire(reason.limit), base: decimalToWire(reason.base) }
-  if (reason.kind === 'PERCENTAGE')
-    return { rate: scaledNumber(reason.rate, percentageScale), base: decimalToWire(reason.base) }
-  return { statement_id: reason.statementId }
+  if (reason.kind === 'ADJUSTMENT') return { statement_id: reason.statementId }
+  return {
+    ...(reason.kind === 'LIMIT'
+      ? { limit: decimalToWire(reason.limit) }
+      : { rate: scaledNumber(reason.rate, percentageScale) }),
+    base: decimalToWire(reason.base),
+    ...(reason.leftOut.length === 0 ? {} : { left_out: [...reason.leftOut] }),
+  }
 }
 
 /** Write a line. `offsetOf` returns the offset (minutes) for writing an instant. */

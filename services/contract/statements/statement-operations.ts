@@ -45,7 +45,7 @@ const exampleStatement: Statement = {
           ...exampleLine,
           ...{ kind: 'PERCENTAGE', component: 'tax', name: 'VAT', chargeId: 'chg_0198c0ffee00112233445566' },
           ...{ quantity: null, unit: null, unitPrice: null, isTax: true },
-          reason: { kind: 'PERCENTAGE', rate: 190_000_000_000_000n, base: 5_150_000_000n },
+          reason: { kind: 'PERCENTAGE', rate: 190_000_000_000_000n, base: 5_150_000_000n, leftOut: [] },
           ...{ amount: 978_500_000n, amountRounded: 980_000_000n },
         },
       ],

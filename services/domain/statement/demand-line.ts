@@ -19,6 +19,7 @@ import {
   type DraftLine,
   type HistoryMonth,
   type LineContext,
+  type PaidTime,
   termsOfCharge,
 } from './statement-line.ts'
 
@@ -110,6 +111,13 @@ export const paidShare = (charge: DemandCharge, paid: DayRange): bigint => {
   return BigInt(weightDenominator) * (charge.per === 'YEAR' ? 1n : 12n)
 }
 
+/** Return the months or years that paid days cost; null for 1, and for powers of single days. */
+const paidTimeOf = (charge: DemandCharge, paid: DayRange): PaidTime | null => {
+  const share = paidShare(charge, paid)
+  if (charge.over === 'DAY' || charge.per === 'DAY' || share === shareDenominator) return null
+  return { unit: charge.per, count: divideHalfEven(share * 1_000_000_000n, shareDenominator) }
+}
+
 type AmountBefore = DraftLine['amountBefore']
 
 type Billing = {
@@ -189,6 +197,7 @@ export function* demandLine(
     kind: 'DEMAND',
     measured: billing.measured,
     boundBy: billing.boundBy,
+    paidTime: paidTimeOf(charge, paid),
     peaks: explained,
     history,
   }

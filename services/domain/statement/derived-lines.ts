@@ -22,21 +22,23 @@ type SequencedLine = { readonly line: RoundedDraftLine; readonly sequence: numbe
 
 const contains = <T>(list: readonly T[] | null, member: T): boolean => list === null || list.includes(member)
 
-/** Return the lines that a derived charge reads: those of a lower sequence that its base matches. */
-const linesOfBase = (
+/** Lines that a derived charge reads, and the names of the charges of direction EXPORT that its directions leave out. */
+type Base = { readonly lines: readonly RoundedDraftLine[]; readonly leftOut: readonly string[] }
+
+/** Return the base of a derived charge: the lines of a lower sequence that match it. */
+const baseOf = (
   { base: { kinds, components, directions }, sequence: own }: DerivedCharge,
   lines: readonly SequencedLine[],
-): readonly RoundedDraftLine[] =>
-  lines
+): Base => {
+  const found = lines
     .filter(({ sequence }) => sequence === null || sequence < own)
     .map(({ line }) => line)
-    .filter(
-      ({ kind, component, direction }) =>
-        contains(kinds, kind) &&
-        contains(components, component) &&
-        direction !== null &&
-        (directions.length === 0 ? direction === 'IMPORT' : directions.includes(direction)),
-    )
+    .filter(({ kind, component }) => contains(kinds, kind) && contains(components, component))
+  const isRead = ({ direction }: RoundedDraftLine): boolean =>
+    direction !== null && (directions.length === 0 ? direction === 'IMPORT' : directions.includes(direction))
+  const leftOut = found.filter(line => line.chargeId !== null && line.direction === 'EXPORT' && !isRead(line))
+  return { lines: found.filter(isRead), leftOut: [...new Set(leftOut.map(({ name }) => name))] }
+}
 
 const daysIn = ({ startDay, endDay }: DayRange): bigint => BigInt(endDay - startDay)
 
@@ -62,12 +64,7 @@ const baseBefore = (lines: readonly RoundedDraftLine[], track: Track, { startDay
 type Derived = { readonly before: AmountBefore; readonly reason: LineReason }
 
 /** Derive a limit: the amount that lifts or lowers the base, over the paid days by the weights of their months. */
-const deriveLimit = (
-  charge: LimitCharge,
-  paidCharge: PaidCharge,
-  lines: readonly RoundedDraftLine[],
-  track: Track,
-): Derived => {
+const deriveLimit = (charge: LimitCharge, paidCharge: PaidCharge, { lines, leftOut }: Base, track: Track): Derived => {
   const { paid } = paidCharge
   const limit = limitOf(charge, paidCharge)
   const base = baseBefore(lines, track, paid, paid.endDay)
@@ -79,19 +76,19 @@ const deriveLimit = (
       if (day >= paid.endDay) return amount
       return divideHalfEven(amount * BigInt(sumOfWeights('MONTH', { ...paid, endDay: day })), weight)
     },
-    reason: { kind: 'LIMIT', limit, base },
+    reason: { kind: 'LIMIT', limit, base, leftOut },
   }
 }
 
 const derivePercentage = (
   { rate }: PercentageCharge,
   { paid }: PaidCharge,
-  lines: readonly RoundedDraftLine[],
+  { lines, leftOut }: Base,
   track: Track,
 ): Derived => ({
   before: day =>
     day <= paid.startDay ? 0n : timesPercentage(baseBefore(lines, track, paid, Math.min(day, paid.endDay)), rate),
-  reason: { kind: 'PERCENTAGE', rate, base: baseBefore(lines, track, paid, paid.endDay) },
+  reason: { kind: 'PERCENTAGE', rate, base: baseBefore(lines, track, paid, paid.endDay), leftOut },
 })
 
 /** Remember the values of L(t): each derived line reads those of many lines. */
@@ -116,7 +113,7 @@ const deriveLine = (
   roundMinor: (amount: Money) => Money,
 ): RoundedDraftLine => {
   const { charge } = paidCharge
-  const base = linesOfBase(charge, lines)
+  const base = baseOf(charge, lines)
   const derive = (track: Track): Derived =>
     charge.kind === 'PERCENTAGE'
       ? derivePercentage(charge, paidCharge, base, track)

@@ -10,24 +10,33 @@ import type { PeakReason } from './peak-users.ts'
 /** Power of an earlier month that a line reads. `month` is a month number; `power` has no floor. */
 export type HistoryMonth = { readonly month: number; readonly power: Power; readonly source: 'RECORDS' | 'GIVEN' }
 
+/** Months or years that a price is paid for: the weights of the paid days, in 1e-9, half to even. */
+export type PaidTime = { readonly unit: 'MONTH' | 'YEAR'; readonly count: Billionths }
+
 /**
  * Reason of a line of demand. At most 12 peaks, by falling power × weight. Over DAY the measured power is the sum of the
- * days, and `boundBy` is null if different rules set the days.
+ * days, `boundBy` is null if different rules set the days, and `paidTime` is null. `paidTime` is also null for 1 month.
  */
 export type DemandReason = {
   readonly kind: 'DEMAND'
   readonly measured: Power
   readonly boundBy: DemandBound | null
+  readonly paidTime: PaidTime | null
   readonly peaks: readonly PeakReason[]
   readonly history: readonly HistoryMonth[]
 }
 
+/**
+ * Reason of a line that reads other lines. `leftOut`: names of the charges of direction EXPORT that the directions of
+ * the base leave out.
+ */
+export type DerivedReason = { readonly base: Money; readonly leftOut: readonly string[] } & (
+  | { readonly kind: 'LIMIT'; readonly limit: Money }
+  | { readonly kind: 'PERCENTAGE'; readonly rate: Percentage }
+)
+
 /** Reason of a line: amounts and powers that decided it. */
-export type LineReason =
-  | DemandReason
-  | { readonly kind: 'LIMIT'; readonly limit: Money; readonly base: Money }
-  | { readonly kind: 'PERCENTAGE'; readonly rate: Percentage; readonly base: Money }
-  | { readonly kind: 'ADJUSTMENT'; readonly statementId: string }
+export type LineReason = DemandReason | DerivedReason | { readonly kind: 'ADJUSTMENT'; readonly statementId: string }
 
 /** Energy and amount of a line at one price. */
 export type PriceDetail = { readonly price: Price; readonly energy: Energy; readonly amount: Money }

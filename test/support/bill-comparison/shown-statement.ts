@@ -1,5 +1,5 @@
 import type { PeriodTotals, Statement, StatementLine } from '../../../services/domain/statement/calculate-statement.ts'
-import type { LineReason } from '../../../services/domain/statement/statement-line.ts'
+import type { LineReason, PaidTime } from '../../../services/domain/statement/statement-line.ts'
 import type { PeakReason, LineReason as ShownReason } from '../bill-oracle/bill-line.ts'
 import type {
   BillStatement,
@@ -25,15 +25,22 @@ const shownPeaks = (peaks: Extract<LineReason, { kind: 'DEMAND' }>['peaks']): re
     })),
   }))
 
+const shownTime = (time: PaidTime | null): string | null =>
+  time === null ? null : `${decimalText(time.count)} ${time.unit === 'YEAR' ? 'years' : 'months'}`
+
 const shownReason = (reason: LineReason | null): ShownReason | null => {
   switch (reason?.kind) {
     case 'LIMIT':
-      return { limit: decimalText(reason.limit), base: decimalText(reason.base) }
+      return { limit: decimalText(reason.limit), base: decimalText(reason.base), left_out: reason.leftOut }
     case 'PERCENTAGE':
-      return { rate: decimalText(reason.rate, 15), base: decimalText(reason.base) }
+      return { rate: decimalText(reason.rate, 15), base: decimalText(reason.base), left_out: reason.leftOut }
     case 'DEMAND':
       return {
-        ...{ measured_kw: decimalText(reason.measured), bound_by: reason.boundBy },
+        ...{
+          measured_kw: decimalText(reason.measured),
+          bound_by: reason.boundBy,
+          paid_time: shownTime(reason.paidTime),
+        },
         peaks: shownPeaks(reason.peaks),
         history: reason.history.map(({ month, power, source }) => ({
           ...{ month: monthText(month), kw: decimalText(power), source },

@@ -29,6 +29,7 @@ export type PeakReason = {
 export type DemandReason = {
   readonly measured_kw: string
   readonly bound_by: 'MEASURED' | 'ROLLING' | 'RATCHET' | 'FLOOR' | null
+  readonly paid_time: string | null
   readonly peaks: readonly PeakReason[]
   readonly history: readonly { readonly month: string; readonly kw: string; readonly source: 'RECORDS' | 'GIVEN' }[]
 }
@@ -36,8 +37,8 @@ export type DemandReason = {
 /** Why an amount is what it is: power, the limit of a base, or the rate of a base. */
 export type LineReason =
   | DemandReason
-  | { readonly limit: string; readonly base: string }
-  | { readonly rate: string; readonly base: string }
+  | { readonly limit: string; readonly base: string; readonly left_out: readonly string[] }
+  | { readonly rate: string; readonly base: string; readonly left_out: readonly string[] }
 
 /**
  * A line before rounding. `amountUntil` is L(t): the amount of its days before a day, in 1e-9.

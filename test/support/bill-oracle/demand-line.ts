@@ -153,7 +153,7 @@ const reasonOf = (
   boundBy: Bound | null,
   { months }: Earlier,
 ): DemandReason => ({
-  ...{ measured_kw: decimalText(roundNano(kw)), bound_by: boundBy },
+  ...{ measured_kw: decimalText(roundNano(kw)), bound_by: boundBy, paid_time: null },
   peaks: peaks.slice(0, maxPeaks).map(peak => peakReason(context, charge, peak)),
   history: months.map(({ month, kw, source }) => ({
     ...{ month: monthText(month), kw: decimalText(roundNano(kw)), source },
@@ -184,7 +184,12 @@ const periodLine = (
     if (charge.prorate === 'NONE') return end > days.paid.first ? whole : zero
     return weightOf(weightUnitOf(charge), before(days.paid, end))
   }
-  const reason = reasonOf(context, charge, measured, power.boundBy, earlier)
+  const times = weightUntil(days.paid.end)
+  const unit = charge.per === 'YEAR' ? 'years' : 'months'
+  const reason = {
+    ...reasonOf(context, charge, measured, power.boundBy, earlier),
+    paid_time: compare(times, fraction(1n)) === 0 ? null : `${decimalText(roundNano(times))} ${unit}`,
+  }
   return {
     ...chargeMembers(charge, index),
     ...{ quantity: power.kw, unit: 'kW', unitPrice: unitPriceOf(charge), reason },

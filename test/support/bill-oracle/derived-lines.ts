@@ -1,4 +1,4 @@
-import type { ChargeBody } from './bill-input.ts'
+import type { ChargeBody, Direction } from './bill-input.ts'
 import {
   type BillContext,
   before,
@@ -31,7 +31,7 @@ export const sequenceOf = ({ kind, sequence }: ChargeBody): number =>
 export const bySequence = (a: PlacedCharge, b: PlacedCharge): number =>
   sequenceOf(a.charge) - sequenceOf(b.charge) || a.index - b.index
 
-const directionsOf = ({ base }: ChargeBody) => base?.directions ?? (['IMPORT'] as const)
+const directionsOf = ({ base }: ChargeBody): readonly Direction[] => base?.directions ?? ['IMPORT']
 
 const matchesBase = (charge: ChargeBody, line: OpenLine): boolean => {
   const { kinds, components } = charge.base ?? {}
@@ -60,7 +60,16 @@ const limitOf = (context: BillContext, charge: ChargeBody, days: DayRange, perio
 /** Function that gives the part of the base of a charge on the days [first, end). */
 type BaseOf = (days: DayRange) => bigint
 
-type Derived = Pick<OpenLine, 'amountUntil' | 'reason'>
+type Derived = Pick<OpenLine, 'amountUntil'> & {
+  readonly reason: { readonly limit: string; readonly base: string } | { readonly rate: string; readonly base: string }
+}
+
+/** Names of the charges that a base does not read, because they count EXPORT. */
+const leftOut = (charge: ChargeBody, lines: readonly OpenLine[]): readonly string[] => {
+  if (directionsOf(charge).includes('EXPORT')) return []
+  const either = { ...charge, base: { ...charge.base, directions: ['EXPORT' as const] } }
+  return [...new Set(lines.filter(line => line.charge !== null && matchesBase(either, line)).map(({ name }) => name))]
+}
 
 const limitLine = (
   context: BillContext,
@@ -101,7 +110,8 @@ export const derivedLines = (
     if (isEmpty(paid)) continue
     const sequence = sequenceOf(charge)
     const earlier = derived.filter(one => one.sequence < sequence).map(({ line }) => line)
-    const base = [...lines, ...earlier].filter(line => matchesBase(charge, line))
+    const read = [...lines, ...earlier]
+    const base = read.filter(line => matchesBase(charge, line))
     const baseOf: BaseOf = ({ first, end }) =>
       base.reduce((sum, line) => sum + round(line.amountUntil(end)) - round(line.amountUntil(first)), 0n)
     const exact =
@@ -113,7 +123,8 @@ export const derivedLines = (
       ...chargeMembers(charge, index),
       direction: directionsOf(charge)[0] ?? 'IMPORT',
       isTax: charge.kind === 'PERCENTAGE' && charge.tax !== false,
-      ...{ quantity: null, unit: null, unitPrice: null, reason: exact.reason },
+      ...{ quantity: null, unit: null, unitPrice: null },
+      reason: { ...exact.reason, left_out: leftOut(charge, read) },
       amountUntil: remember(amountUntil),
     }
     derived.push({ sequence, line })

@@ -25,17 +25,25 @@ const boundTexts = {
   FLOOR: 'the minimum power',
 } as const
 
+/** Write the months or years that a price per kW is paid for, if it is not one. */
+const paidTime = (reason: StatementLineWire['reason'], write: WriteNumber): string => {
+  const { months, years } = reason ?? {}
+  if (months !== undefined) return ` × ${write(months)} months`
+  return years === undefined ? '' : ` × ${write(years)} years`
+}
+
 /** Write the calculation of a line in words and figures. */
 const calculationText = (line: StatementLineWire, write: WriteNumber): string => {
   const { kind, reason, unit_price: price, quantity: amount, unit } = line
-  const { rate, base, limit, measured_kw: measured, bound_by: bound = null } = reason ?? {}
-  if (rate !== undefined && base !== undefined) return `${percent(rate)} of ${write(base)}`
+  const { rate, base, limit, measured_kw: measured, bound_by: bound = null, left_out: leftOut = [] } = reason ?? {}
+  const without = leftOut.length === 0 ? '' : `, without ${leftOut.join(', ')} (export)`
+  if (rate !== undefined && base !== undefined) return `${percent(rate)} of ${write(base)}${without}`
   if (limit !== undefined && base !== undefined)
-    return `${kind === 'MINIMUM' ? 'at least' : 'at most'} ${write(limit)}; the lines are ${write(base)}`
+    return `${kind === 'MINIMUM' ? 'at least' : 'at most'} ${write(limit)}; the lines are ${write(base)}${without}`
   const product = price === null ? null : `${quantity(amount, unit, write)} × ${write(price)}`
   if (measured !== undefined) {
     const rule = bound === null ? 'several rules' : boundTexts[bound]
-    return `${product ?? quantity(amount, unit, write)}; set by ${rule}, measured ${write(measured)} kW`
+    return `${product ?? quantity(amount, unit, write)}${paidTime(reason, write)}; set by ${rule}, measured ${write(measured)} kW`
   }
   if (reason?.statement_id !== undefined) return `adjusts the final statement ${reason.statement_id}`
   return product ?? (kind === 'ENERGY' ? 'several prices' : '')

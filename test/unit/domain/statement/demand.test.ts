@@ -218,6 +218,27 @@ describe('the price of power', () => {
     expect(chargeLines(billOf({ charges: [demand({ price: '1', start_date: '2026-07-01' })], records }))).toEqual([])
   })
 
+  it('names the months or years that are paid, unless it is one', () => {
+    const timeOf = (members: object, more: Partial<BillCase> = {}) => {
+      const { paidTime } = lineOf({ price: '10', ...members }, { records, ...more }).reason
+      return paidTime === null ? null : `${decimal(paidTime.count)} ${paidTime.unit}`
+    }
+    const over = (start_date: string, end_date: string) => ({ statement: { start_date, end_date, periods: 'ONE' } })
+    const shifted = over('2026-05-16', '2026-06-16')
+    // 16/31 + 15/30 = 63/62
+    expect(timeOf({}, shifted)).toBe('1.016129032 MONTH')
+    expect(timeOf({ tiers: [{ price: '1' }], price: undefined }, shifted)).toBe('1.016129032 MONTH')
+    expect(timeOf({})).toBe(null)
+    expect(timeOf({}, over('2026-05-01', '2026-08-01'))).toBe('3 MONTH')
+    expect(timeOf({ start_date: '2026-06-16' })).toBe('0.5 MONTH')
+    expect(timeOf({ prorate: 'NONE', start_date: '2026-06-16' })).toBe(null)
+    expect(timeOf({ per: 'YEAR' })).toBe('0.083333333 YEAR')
+    expect(timeOf({ per: 'YEAR', year_basis: 'DAYS' })).toBe('0.082191781 YEAR')
+    expect(timeOf({ per: 'YEAR', year_basis: 'DAYS' }, over('2026-01-01', '2027-01-01'))).toBe(null)
+    expect(timeOf({ over: 'DAY' })).toBe(null)
+    expect(timeOf({ over: 'DAY', per: 'DAY' })).toBe(null)
+  })
+
   it('of each day is added up', () => {
     // 6 + 5 kW and 28 days at the floor of 1 kW, rounded up to 2: 6 + 6 + 28 × 2 = 68
     const daily = { over: 'DAY', per: 'DAY', price: '2', floor_kw: '1', round_kw: { to: '2', mode: 'UP' } }

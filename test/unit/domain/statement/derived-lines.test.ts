@@ -85,6 +85,37 @@ describe('a PERCENTAGE', () => {
   })
 })
 
+describe('a base with the direction IMPORT', () => {
+  const feeding = { kind: 'USAGE', name: 'feed-in', price: '0.01', counts: 'EXPORT' }
+  const peak = { kind: 'DEMAND', name: 'feed-in peak', price: '1', counts: 'EXPORT', component: 'peak' }
+  const fee = percentage('fee', '0.5', { base: { directions: ['EXPORT'] }, sequence: '90' })
+  const sold = used('2026-06-01T10:00', '2026-06-01T11:00', '10', { energy_flow_direction: 'OUTBOUND' })
+
+  /** Return the names that the reason of the last line lists. */
+  const leftOutOf = (derived: object) => {
+    const charges = [feeding, { ...feeding, price: '0.02' }, peak, fee, fixed('f', '1'), derived]
+    const tariffs = [flat('0.1'), flat('0.2', { direction: 'EXPORT' })]
+    const { periods } = billOf({ charges: charges as never, tariffs, records: [june, sold] })
+    const { reason } = periods[0]?.lines.at(-1) ?? {}
+    return reason?.kind === 'LIMIT' || reason?.kind === 'PERCENTAGE' ? reason.leftOut : null
+  }
+
+  it.each([
+    ['PERCENTAGE', { rate: '0.2' }],
+    ['MINIMUM', { amount: '100' }],
+    ['MAXIMUM', { amount: '1' }],
+  ])('of a %s names the charges that it leaves out because they count EXPORT', (kind, members) => {
+    const left = (base?: object) => leftOutOf({ kind, name: 'last', ...members, base, sequence: '500' })
+    expect(left()).toEqual(['feed-in', 'feed-in peak', 'fee'])
+    expect(left({ components: ['peak', 'fixed'] })).toEqual(['feed-in peak'])
+    expect(left({ kinds: ['FIXED', 'ENERGY'] })).toEqual([])
+    expect(left({ directions: ['IMPORT'] })).toEqual(['feed-in', 'feed-in peak', 'fee'])
+    expect(left({ directions: ['EXPORT'] })).toEqual([])
+    expect(left({ directions: ['IMPORT', 'EXPORT'] })).toEqual([])
+    expect(leftOutOf({ kind, name: 'last', ...members, sequence: '90' })).toEqual(['feed-in', 'feed-in peak'])
+  })
+})
+
 describe('a limit', () => {
   const limit = (kind: string, members: object) => ({ kind, name: 'limit', ...members })
 
@@ -121,7 +152,9 @@ describe('a limit', () => {
       tariffs: [flat('0.1')],
       records: [june],
     })
-    expect(periods[0]?.lines.at(-1)?.reason).toEqual({ kind: 'LIMIT', limit: 100_000_000_000n, base: 72_000_000_000n })
+    expect(periods[0]?.lines.at(-1)?.reason).toEqual({
+      ...{ kind: 'LIMIT', limit: 100_000_000_000n, base: 72_000_000_000n, leftOut: [] },
+    })
   })
 })
 
