@@ -93,6 +93,10 @@ export type Operation<
   readonly endsWithClient?: true
   /** Accepts `Idempotency-Key`. True for every POST that creates or changes an object. */
   readonly idempotent?: true
+  /** Action of its audit entries. Default: resource and verb of `id`, such as `customer.create`. Only operations that change something have entries. */
+  readonly auditAction?: string
+  /** Reason why an operation other than a GET writes no audit entry. */
+  readonly unaudited?: string
   /** The answer contains a secret that only this answer shows. Under an `Idempotency-Key` it is stored encrypted. */
   readonly secretAnswer?: true
   readonly renames?: OperationRenames
@@ -151,6 +155,14 @@ export const deletion = {
   status: 202,
   examples: { answer: { message: 'Accepted' } },
 } as const
+
+/** Return whether an operation changes something, so that it writes an audit entry. */
+export const isAudited = ({ routes, unaudited }: Pick<Operation, 'routes' | 'unaudited'>): boolean =>
+  unaudited === undefined && [...routes.current, ...routes.earlier].some(({ method }) => method !== 'GET')
+
+/** Return the action of the audit entries of an operation: object and verb. Source: docs/audit-log.md #entries. */
+export const auditActionOf = ({ id, auditAction }: Pick<Operation, 'id' | 'auditAction'>): string =>
+  auditAction ?? id.replace(/_([a-z]+)$/, '.$1')
 
 /** Return one route for both API versions. */
 export const sameRoute = (method: Method, path: string): Readonly<Record<ApiVersion, readonly Route[]>> => ({

@@ -1,5 +1,5 @@
 import { answerInApiVersion } from '../contract/exchange.ts'
-import type { Operation, RequestOf } from '../contract/operation.ts'
+import { auditActionOf, isAudited, type Operation, type RequestOf } from '../contract/operation.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import { runInTimeSlices } from '../platform/concurrency/time-slices.ts'
 import { type EventDraft, writeEvents } from '../platform/postgres/events/events.ts'
@@ -22,6 +22,7 @@ export type Change<T> = {
   /** Finished answer that replaces `value`: UTF-8 text in the API version of the request. */
   readonly bytes?: Buffer
   readonly events: readonly EventDraft[]
+  /** Absent: an entry for each event, or one entry with the answer. Empty: nothing was changed. */
   readonly audit?: readonly AuditNote[]
   readonly recostRequests?: readonly (OutboxMessage | null)[]
   /** Market source whose prices changed. */
@@ -63,7 +64,7 @@ export const change = async <T>(
     const result = await work(transaction)
     if (!result.ok) return result
     await writeEvents(transaction, result.value.events, request.at)
-    await writeAudit(transaction.query, request, result.value)
+    await writeAudit(transaction.query, operation, request, result.value)
     return (await saveAnswer(dependencies, operation, request, transaction, result.value)) ? result : takenOver
   })
   if (outcome.ok) {
@@ -75,13 +76,33 @@ export const change = async <T>(
   return outcome
 }
 
+/** Id of the changed object: of the path, else of the answer. */
+const objectIdOf = (request: Pick<RequestOf<Operation>, 'id'>, value: unknown): string | null => {
+  const { id } = Object(value) as { readonly id?: unknown }
+  if (request.id !== '') return request.id
+  return typeof id === 'string' ? id : null
+}
+
+/** Audit entries of a change that describes none itself. An answer with a secret never becomes an entry. */
+const defaultAudit = (
+  operation: Operation,
+  request: Pick<RequestOf<Operation>, 'id'>,
+  { events, value }: Pick<Change<unknown>, 'events' | 'value'>,
+): readonly AuditNote[] => {
+  if (!isAudited(operation)) return []
+  if (operation.secretAnswer === true) throw new Error(`The change of ${operation.id} describes no audit entry.`)
+  if (events.length > 0) return events.map(({ type, objectId, data }) => ({ action: type, objectId, detail: data }))
+  return [{ action: auditActionOf(operation), objectId: objectIdOf(request, value), detail: value }]
+}
+
 /** Write the audit entries of a change in its transaction. */
 export const writeAudit = async (
   query: TenantTransaction['query'],
-  request: Pick<RequestOf<Operation>, 'caller' | 'at'>,
-  { audit = [] }: Pick<Change<unknown>, 'audit'>,
+  operation: Operation,
+  request: Pick<RequestOf<Operation>, 'caller' | 'at' | 'id'>,
+  described: Pick<Change<unknown>, 'audit' | 'events' | 'value'>,
 ): Promise<void> => {
-  for (const note of audit)
+  for (const note of described.audit ?? defaultAudit(operation, request, described))
     await appendAudit(query, tenantOf(request), { ...note, actor: request.caller.keyId, at: request.at })
 }
 

@@ -126,6 +126,7 @@ const token = 'cot_0198c0ffee00112233445566778899aa'
 
 export const connectStep = defineOperation({
   id: 'connect_step',
+  unaudited: 'A step of a customer. Each customer, location, tariff and charge that it saves has its own entry.',
   context: 'connect.session',
   summary: 'Take a step in a Connect session',
   description:

@@ -250,6 +250,7 @@ const refusals = ['location_ambiguous', 'currency_ambiguous', 'location_not_foun
 
 export const intervalCost = defineOperation({
   id: 'interval_cost_calculate',
+  unaudited: 'Only calculates.',
   summary: 'Calculate the cost of a period',
   description:
     'Returns the sum of the stored records of a location, device, customer or account in a period. The sum is one element, or one element for each hour, day or month of the local calendar. The elements cover the whole period. A record that crosses the edge of an element is divided by time, so that the elements always add up exactly.',
@@ -288,6 +289,7 @@ export const intervalCost = defineOperation({
 
 export const sessionCost = defineOperation({
   id: 'session_cost_calculate',
+  unaudited: 'Only calculates.',
   summary: 'Calculate the cost of a session',
   description:
     'Returns the sum of the records of a session, from the first start to the last end. {id} is the session_reference_id. A known session without records in the direction has no element.',

@@ -112,6 +112,7 @@ const exampleBody = {
 
 export const instantCost = defineOperation({
   id: 'instant_cost_calculate',
+  unaudited: 'Only calculates.',
   summary: 'Calculate the cost of a record immediately',
   description:
     'Accepts one record and returns its cost. The record is stored like a submitted record, and counts once even if it is sent again. With non_persistent nothing is stored: the answer is the cost that the record would have. The stored cost can change later with a price or tariff.',

@@ -98,6 +98,7 @@ const pendingExample = {
 
 export const webhookTest = defineOperation({
   id: 'webhook_test',
+  auditAction: 'webhook_endpoint.test',
   summary: 'Send a test event',
   description:
     'Sends a webhook_endpoint.test event to this endpoint only, also if its event_types do not include the type. The data of the event is the endpoint.',

@@ -83,6 +83,7 @@ const answerWithSecret = { name: 'WebhookEndpointWithSecret', shape: endpointWit
 
 export const webhookCreate = defineOperation({
   id: 'webhook_create',
+  auditAction: 'webhook_endpoint.create',
   summary: 'Create a webhook endpoint',
   description:
     'Events of the endpoint are sent as POST requests, signed by Standard Webhooks 1.0 with the secret of this answer. Without a 2xx status within 15 s the delivery is retried. The pauses are 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h. An event can arrive more than once and in another order. The header webhook-id is the id of the event.',
@@ -139,6 +140,7 @@ export const webhookPatch = {
 
 export const webhookUpdate = defineOperation({
   id: 'webhook_update',
+  auditAction: 'webhook_endpoint.update',
   summary: 'Update a webhook endpoint',
   description:
     'Absent members do not change; null clears a member. DISABLED cancels pending deliveries. ENABLED delivers new events; use a resend for the missed events.',
@@ -154,6 +156,7 @@ export const webhookUpdate = defineOperation({
 
 export const webhookDelete = defineOperation({
   id: 'webhook_delete',
+  auditAction: 'webhook_endpoint.delete',
   summary: 'Delete a webhook endpoint',
   description: 'Deletes the endpoint and cancels its pending deliveries.',
   tag,
@@ -164,6 +167,7 @@ export const webhookDelete = defineOperation({
 
 export const webhookSecretRotate = defineOperation({
   id: 'webhook_secret_rotate',
+  auditAction: 'webhook_endpoint.rotate_secret',
   summary: 'Rotate the secret of a webhook endpoint',
   description:
     'Returns a new secret. For 24 h all events are signed with both secrets, so that receivers can change the secret without interruption.',

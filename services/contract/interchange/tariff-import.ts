@@ -177,6 +177,7 @@ export const readImportOptions = (options: Readonly<Record<string, string | unde
 
 export const tariffImport = defineOperation({
   id: 'tariff_import',
+  auditAction: 'tariff.create',
   summary: 'Import tariffs',
   description:
     'Creates the tariffs and charges of a file in a format of others, all of them or none. The answer names each part of the file: imported, not imported with its reason, or noted. Prices are exact: a tariff that this service cannot express is not imported. The same file again changes nothing.',

@@ -151,6 +151,7 @@ const answer = { name: 'MeterBatch', shape: meterBatchShape }
 
 export const meterIntervalSubmit = defineOperation({
   id: 'meter_submit',
+  unaudited: 'Records are data, not settings. Each batch has a receipt.',
   summary: 'Submit interval records',
   description:
     'Accepts up to 10,000 records: a JSON list, one JSON object per line, or a CSV file with a header. The parameters describe a CSV file. Each record is checked separately: valid records are accepted, invalid ones are listed in failed_records. The answer is sent after every accepted record is durable. A record that is sent again counts once; with another value, unit or confidence it replaces the earlier record.',

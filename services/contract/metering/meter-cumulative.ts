@@ -189,6 +189,7 @@ const answerExample = {
 
 export const meterCumulativeSubmit = defineOperation({
   id: 'meter_cumulative_submit',
+  unaudited: 'Readings are data, not settings. Each batch has a receipt.',
   summary: 'Submit register readings',
   description:
     'Accepts up to 10,000 readings of one register that only counts up, in any order. Two consecutive readings, stored readings included, make an interval that is costed like a record; the first reading only sets the base. Each reading is checked separately: valid readings are accepted, invalid ones are listed in failed_records. The answer is sent after every accepted reading is durable. A reading that is sent again for the same time counts once; with another value it replaces the earlier reading. A reading below the previous reading, or more than 366 days after it, is added to failed_records later, and is still the base of the next interval.',

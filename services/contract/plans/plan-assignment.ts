@@ -175,6 +175,7 @@ export const planAssignmentRetrieve = defineOperation({
 
 export const planAssignmentUpdate = defineOperation({
   id: 'plan_assignment_update',
+  auditAction: 'plan.assignment_update',
   summary: 'Update an assignment',
   description:
     'Changes the end of an assignment; a null end makes it open. The tariffs and charges of the location follow, and stored records in the changed time are priced again. All other members may be sent back unchanged.',
@@ -197,6 +198,7 @@ export const planAssignmentUpdate = defineOperation({
 
 export const planAssignmentDelete = defineOperation({
   id: 'plan_assignment_delete',
+  auditAction: 'plan.assignment_delete',
   summary: 'Delete an assignment',
   description:
     'The assignment never was: its tariffs and charges are removed from their start, and records are priced again. To end an assignment, set its end_date.',

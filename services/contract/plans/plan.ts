@@ -257,6 +257,7 @@ const exampleVersion = {
 
 export const planVersionCreate = defineOperation({
   id: 'plan_version_create',
+  auditAction: 'plan.version_create',
   summary: 'Create a version',
   description: `The version applies from this local day of each location until the next version. The service changes the tariffs and charges of the locations and prices their stored records again; the plan shows the progress. A plan has at most ${planLimits.versions} versions.`,
   tag,
@@ -275,6 +276,7 @@ export const planVersionCreate = defineOperation({
 
 export const planVersionUpdate = defineOperation({
   id: 'plan_version_update',
+  auditAction: 'plan.version_update',
   summary: 'Update a version',
   description:
     'Replaces the tariffs, the charges or the first day of a version. Absent members do not change. Stored records of the version are priced again.',
@@ -293,6 +295,7 @@ export const planVersionUpdate = defineOperation({
 
 export const planVersionDelete = defineOperation({
   id: 'plan_version_delete',
+  auditAction: 'plan.version_delete',
   summary: 'Delete a version',
   description:
     'The version before it applies instead, and stored records are priced again. The first version cannot be deleted.',

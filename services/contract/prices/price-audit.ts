@@ -117,6 +117,7 @@ const example = priceAuditToWire({
 
 export const priceAuditRetrieve = defineOperation({
   id: 'price_audit_retrieve',
+  unaudited: 'Only calculates.',
   summary: 'Audit energy prices',
   description:
     'Returns the prices of a period with their parts: one element for each interval in which no part changes. The sums are exact. The limits of the request, and the time without elements, are those of the prices.',

@@ -120,6 +120,7 @@ const example = priceToWire({
 
 export const priceRetrieve = defineOperation({
   id: 'price_retrieve',
+  unaudited: 'Only calculates.',
   summary: 'Retrieve energy prices',
   description:
     'Returns the price of a kWh at a location over a period of at most 90 days, including grid fees. Each element is an interval with one price and one confidence. Time before the first contract has no element. With tiers, the price at an instant applies to the next energy: all records that start up to that instant are counted. Prices that are not published yet are forecast up to 5 days ahead, with a confidence below 1. After the end of a contract its prices continue, with decreasing confidence.',

@@ -138,6 +138,7 @@ export const accountBrandRetrieve = defineOperation({
 
 export const accountBrandUpdate = defineOperation({
   id: 'account_brand_update',
+  auditAction: 'account.update',
   summary: 'Change the brand of your account',
   description:
     'Changes what the pages of Connect show. Absent members stay; null removes a value. Only live mode may change the brand, because both modes have the same.',

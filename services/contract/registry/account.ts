@@ -87,6 +87,7 @@ const login = [
 
 export const accountLogin = defineOperation({
   id: 'account_login',
+  unaudited: 'Stores nothing. Programs log in every hour. A sign-in to the console by key has its own entry.',
   summary: 'Get a bearer token',
   description:
     'Send the account id and an API key as Basic credentials. The key selects live or test mode. A token is valid for one hour. You can also send the key with every request: as Bearer, or as Basic with the account id.',

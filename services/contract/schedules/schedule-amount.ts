@@ -244,6 +244,7 @@ const renames: Operation['renames'] = {
 
 export const scheduleAmount = defineOperation({
   id: 'schedule_amount_create',
+  unaudited: 'Only calculates. Its event is schedule.created.',
   summary: 'Schedule by amount of energy',
   description:
     'Plans when the devices of a location import or export their energy, at the minimum total cost, within the maximum power of each device and of the location. The plan is the exact optimum, and the same request returns the same plan. Estimates of local generation (LOCAL records with a confidence below 1) supply imports that do not count towards max_power. If no plan is possible, the refusal names the devices and hours that prevent it. With respect_charges, the plan also minimises the change of the DEMAND charges of the location. The plan creates the event schedule.created.',

@@ -103,6 +103,7 @@ const durationExample = scheduleDurationToWire({
 
 export const scheduleDuration = defineOperation({
   id: 'schedule_duration_retrieve',
+  unaudited: 'Only calculates.',
   summary: 'Schedule by duration',
   description:
     'Finds the cheapest or most expensive time of a given length in a window, split or in one run. The answer is the exact optimum, without a time grid. Among equal results, joined parts have priority, then the earliest time. Time without a price is omitted and listed.',
@@ -198,6 +199,7 @@ const limitExample = scheduleLimitToWire({
 
 export const scheduleLimit = defineOperation({
   id: 'schedule_limit_retrieve',
+  unaudited: 'Only calculates.',
   summary: 'Schedule by price limit',
   description:
     'Finds all time of a window at or below a price (LOW), or at or above a price (HIGH). The limit is a price, or a position between the lowest and the highest price of the window. Time without a price is omitted and listed.',

@@ -214,6 +214,7 @@ const currentRoute = (method: 'GET' | 'POST', path: string) => ({ current: [{ me
 
 export const simulationCreate = defineOperation({
   id: 'simulation_create',
+  unaudited: 'Only calculates.',
   summary: 'Simulate tariffs and charges',
   description: `Calculates what the stored records of locations would cost with other tariffs and charges, and compares each candidate with the stored costs. The prices of a candidate come from the same calculation as stored costs, and nothing is written. The answer is immediate up to ${formatThousands(simulationLimits.immediateWork)} records × candidates; long periods with many charges count as records too. A larger simulation is accepted with status 202: its calculation continues, and GET /simulations/{id} answers the progress and, for 24 hours, the result.`,
   tag,

@@ -89,6 +89,7 @@ const answer = { name: 'Statement', shape: statementShape }
 
 export const statementCreate = defineOperation({
   id: 'statement_create',
+  unaudited: 'Only calculates.',
   summary: 'Calculate a statement',
   description:
     'Returns the bill of a location for some local days: a line for each component of energy and for each charge, with taxes and rounded totals. Only the request is stored, for 90 days. The same request has the same id. Late and corrected records change the next answer.',

@@ -146,6 +146,7 @@ export const userDelete = defineOperation({
 
 export const userLinkCreate = defineOperation({
   id: 'user_link_create',
+  auditAction: 'user.create_link',
   summary: 'Create a link for a user',
   description:
     'Returns a new link: an invitation while the user is INVITED, a reset afterwards. A reset removes the other credential: a new password removes the provider login, and a new login removes the password. Earlier links of the user end. The link also ends when the user signs in, signs out everywhere or changes the password.',
@@ -168,6 +169,7 @@ const describeRemoval =
 
 export const userPasswordDelete = defineOperation({
   id: 'user_password_delete',
+  auditAction: 'user.delete_password',
   summary: 'Remove the password of a user',
   description: `${describeRemoval} The last owner keeps one credential.`,
   ...removal,
@@ -176,6 +178,7 @@ export const userPasswordDelete = defineOperation({
 
 export const userProviderLoginDelete = defineOperation({
   id: 'user_provider_login_delete',
+  auditAction: 'user.delete_provider_login',
   summary: 'Remove the provider login of a user',
   description: `${describeRemoval} The last owner keeps one credential.`,
   ...removal,

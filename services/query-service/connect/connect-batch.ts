@@ -11,7 +11,7 @@ import { type StoredSession, updateConnectSession } from '../../platform/postgre
 import { findProviders } from '../../platform/postgres/connect/providers.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { type Change, change } from '../change.ts'
-import { type ConnectDependencies, connectTransaction, eventsOf } from './connect-dependencies.ts'
+import { type ConnectDependencies, connectTransaction, eventsOf, sessionNote } from './connect-dependencies.ts'
 import { makeSession } from './connect-tokens.ts'
 import { finishSession, isSessionPriced } from './finish-session.ts'
 import { lacksState, stateMissing } from './geocode-address.ts'
@@ -109,6 +109,7 @@ const importTariffInto = async (
   const hasPrice = await isSessionPriced(dependencies, transaction, session, at)
   return accepted({
     ...transaction.effects,
+    audit: [sessionNote(connectBatchImport, session), ...transaction.effects.audit],
     value: connectTokenToWire({ ...session, token: created.value.token, isPriced: hasPrice }),
     events: eventsOf(transaction),
   })

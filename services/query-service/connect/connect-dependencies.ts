@@ -1,5 +1,7 @@
+import { auditActionOf, type Operation } from '../../contract/operation.ts'
 import type { PostalAddress } from '../../domain/geocoding/geo-place.ts'
 import type { Seal } from '../../platform/access/seal.ts'
+import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
 import type { EventDraft } from '../../platform/postgres/events/events.ts'
 import type { OutboxMessage } from '../../platform/postgres/events/outbox.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
@@ -34,6 +36,22 @@ export type ConnectTransaction = TenantTransaction & {
   readonly dependencies: ConnectDependencies
   readonly at: number
   readonly effects: Effects
+}
+
+/** Audit entry of a new session. It names the session, never its token. */
+export const sessionNote = (
+  operation: Operation,
+  { sessionId, customerId, locationId }: Pick<StoredSession, 'sessionId' | 'customerId' | 'locationId'>,
+): Effects['audit'][number] => ({
+  action: auditActionOf(operation),
+  objectId: sessionId,
+  detail: { customer_id: customerId, location_id: locationId },
+})
+
+/** Add an event of a customer or location to the effects of a step, with its audit entry. */
+export const addOwnerEvent = ({ events, audit }: Effects, event: EventDraft): void => {
+  events.push(event)
+  audit.push({ action: event.type, objectId: event.objectId, detail: event.data })
 }
 
 /** Begin the work of a step. */

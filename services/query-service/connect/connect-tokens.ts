@@ -25,7 +25,7 @@ import { retrieveCustomer, type StoredCustomer } from '../../platform/postgres/r
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { change, tenantOf } from '../change.ts'
-import type { ConnectDependencies } from './connect-dependencies.ts'
+import { type ConnectDependencies, sessionNote } from './connect-dependencies.ts'
 import { isSessionPriced, sessionIdsOf } from './finish-session.ts'
 import { locationOf } from './open-session.ts'
 
@@ -162,7 +162,8 @@ export const connectTokenOperations = (dependencies: ConnectDependencies): reado
       const created = await makeSession(dependencies, transaction, draft, { apiVersion, keyId: caller.keyId, at })
       if (!created.ok) return created
       const { session, token } = created.value
-      return accepted({ value: connectTokenToWire({ ...session, token, isPriced: false }), events: [] })
+      const value = connectTokenToWire({ ...session, token, isPriced: false })
+      return accepted({ value, events: [], audit: [sessionNote(connectTokenCreate, session)] })
     })
   }),
   bind(connectTokenRetrieve, async request => {

@@ -12,7 +12,7 @@ import { createCustomer, listCustomers, retrieveCustomer } from '../../platform/
 import type { LocationDraft, StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { createLocation, lockLocation, updateLocation } from '../../platform/postgres/registry/locations.ts'
 import { changedChoice, locationDraft, resolveLocation } from '../registry/resolve-location.ts'
-import type { ConnectTransaction } from './connect-dependencies.ts'
+import { addOwnerEvent, type ConnectTransaction } from './connect-dependencies.ts'
 import { postalOf } from './geocode-address.ts'
 import { locationOf } from './open-session.ts'
 
@@ -38,7 +38,7 @@ const saveCustomer = async (
   if (found !== undefined) return accepted(found.id)
   const customer = await createCustomer(transaction, { referenceId, displayName: null, metadata: {} }, transaction.at)
   const data = customerToWire(customer)
-  transaction.effects.events.push({ type: 'customer.create', objectId: customer.id, data })
+  addOwnerEvent(transaction.effects, { type: 'customer.create', objectId: customer.id, data })
   return accepted(customer.id)
 }
 
@@ -126,7 +126,7 @@ const changeLocation = async (
   const changed = await updateLocation(transaction, before, draft.value, at)
   if (!changed.ok) return changed
   const { location, recostRequest } = changed.value
-  effects.events.push(locationEvent('location.update', location, at))
+  addOwnerEvent(effects, locationEvent('location.update', location, at))
   effects.recostRequests.push(recostRequest)
   return accepted(location)
 }
@@ -165,6 +165,6 @@ const createSessionLocation = async (
   const draft = await draftLocation(transaction, newChoice(session, customerId), session, needsMarketSource)
   if (!draft.ok) return draft
   const location = await createLocation(transaction, draft.value, at)
-  if (location.ok) effects.events.push(locationEvent('location.create', location.value, at))
+  if (location.ok) addOwnerEvent(effects, locationEvent('location.create', location.value, at))
   return location
 }

@@ -56,7 +56,7 @@ const changeMarket = async <T>(
   if (request.caller.scope !== 'operator') return change(dependencies, operation, request, work)
   const outcome = await withOperator(dependencies.database, async transaction => {
     const result = await work(transaction)
-    if (result.ok) await writeAudit(transaction.query, request, result.value)
+    if (result.ok) await writeAudit(transaction.query, operation, request, result.value)
     return result
   })
   if (!outcome.ok) return outcome
@@ -70,7 +70,8 @@ const putPricesBinding = (dependencies: QueryServiceDependencies): Binding =>
       const putResult = await putMarketPrices(transaction, request.id, request.body)
       if (!putResult.ok) return putResult
       const { stored, replaced, unchanged, fanOut } = putResult.value
-      return accepted({ value: { stored, replaced, unchanged }, events: [], changedPrices: fanOut })
+      const changed = { value: { stored, replaced, unchanged }, events: [], changedPrices: fanOut }
+      return accepted(stored + replaced === 0 ? { ...changed, audit: [] } : changed)
     }),
   )
 

@@ -2,6 +2,8 @@ import { trimEnd } from '../../domain/trim-end.ts'
 import type { BearerTokens } from '../../platform/access/bearer-token.ts'
 import type { OpenIdProvider } from '../../platform/access/openid-provider.ts'
 import type { PeerOf } from '../../platform/http/peer.ts'
+import { appendAudit } from '../../platform/postgres/registry/audit-log.ts'
+import { withTenant } from '../../platform/postgres/transaction.ts'
 import { type Html, html } from '../ui-kit/html.ts'
 import { type Fault, type FetchApi, logIn } from './api.ts'
 import type { ConsoleDependencies } from './console-pages.ts'
@@ -141,6 +143,11 @@ const signInVisitor = async (
   if (!claims.ok) return showAgain(badCredentials, 401)
   const { expiresAt: _, ...grant } = claims.value
   const token = await signIn(dependencies, { ...grant, userGeneration: null }, at)
+  await withTenant(dependencies.database, grant, transaction =>
+    appendAudit(transaction.query, transaction, {
+      ...{ actor: grant.keyId, action: 'api_key.sign_in', objectId: grant.keyId, detail: {}, at },
+    }),
+  )
   return redirect(next, { cookie: sessionCookie(token, visitor) })
 }
 

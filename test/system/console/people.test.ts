@@ -129,6 +129,7 @@ describe('a session', () => {
     await visitor.send('/console/me', '/console/me/mode')
     expect(visitor.cookies.get('wattledger_console')).not.toBe(token)
     expect((await visitor.get('/console')).text).toContain('Test mode')
+    expect((await visitor.get('/console/audit-log')).text).toContain('user.switch_mode')
     await visitor.send('/console/me', '/console/me/mode')
     expect((await visitor.get('/console')).text).toContain('Live mode')
     const tester = await accepted('owner', 'test')
@@ -170,6 +171,7 @@ describe('the pages of people', () => {
         (await owner.send('/console/keys', '/console/keys', { scope, description: scope })).text,
       )?.[0] ?? ''
     const people = await Promise.all(['read', 'support'].map(async role => (await accepted(role)).visitor))
+    expect((await owner.get('/console/audit-log')).text).toContain('api_key.sign_in')
     const reader = await signInWithKey(base(), account, await keyOf('read'))
     for (const one of [...people, reader]) {
       expect((await one.get('/console')).text).toContain('href="/console/audit-log"')

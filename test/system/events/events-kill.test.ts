@@ -78,21 +78,23 @@ const published = async (): Promise<readonly EventEnvelope[]> => {
 }
 
 /**
- * Compare the audit log with the events: each deletion, tariff and endpoint has one entry, there are no others, and the
- * chain is intact.
+ * Compare the audit log with the events: each creation, deletion, tariff and endpoint has one entry, and the chain is
+ * intact.
  */
 const expectAudited = async (events: readonly ReceivedEvent[], accountId: string): Promise<void> => {
   await using records = await openRecords(folder)
   const query = records.operator
   const entries = await readAudit({ accountId, liveMode: false, query }, 1_000_000)
   const expectedEntries = events.flatMap(({ type, data }) => [
-    ...(type.endsWith('.delete') ? [`${type} ${data.id}`] : []),
+    ...(/^(?:customer|location|device)\.create$|\.delete$/.test(type) ? [`${type} ${data.id}`] : []),
     ...(data.tariff_elements ?? []).map(id => `tariff.create ${id}`),
   ])
   const of = (kinds: RegExp) =>
     entries.filter(({ action }) => kinds.test(action)).map(({ action, objectId }) => `${action} ${objectId}`)
-  expect(of(/\.delete$|^tariff\./).toSorted()).toEqual([...new Set(expectedEntries)].toSorted())
-  expect(of(/^(?!.*\.delete$|tariff\.)/).map(one => one.split(' ')[0])).toEqual([
+  expect(of(/^(?:customer|location|device)\.create$|\.delete$|^tariff\./).toSorted()).toEqual(
+    [...new Set(expectedEntries)].toSorted(),
+  )
+  expect(of(/^(?!.*\.delete$|tariff\.|(?:customer|location|device|market)\.)/).map(one => one.split(' ')[0])).toEqual([
     'webhook_endpoint.create',
     'api_key.create',
   ])

@@ -67,7 +67,9 @@ const work = async (client: Client): Promise<readonly (readonly [string, string]
   )
   ledger.push(['api_key.create', key])
   const customer = await made('/customers', {})
+  ledger.push(['customer.create', customer])
   const [location, other] = [await createLocation(client), await createLocation(client, { customer_id: customer })]
+  ledger.push(['location.create', location], ['location.create', other])
   for (const direction of ['IMPORT', 'EXPORT']) {
     const tariff = await made('/tariffs', {
       location_id: location,
@@ -96,7 +98,9 @@ const work = async (client: Client): Promise<readonly (readonly [string, string]
   await done('webhook_endpoint.rotate_secret', endpoint, client.ask('POST', `/webhooks/${endpoint}/secret`, {}))
   await done('webhook_endpoint.delete', endpoint, client.ask('DELETE', `/webhooks/${endpoint}`))
   const device = await made('/devices', { reference_id: 'audited' })
+  ledger.push(['device.create', device])
   const market = await made('/markets', { display_name: 'audited', currency_code: 'EUR' })
+  ledger.push(['market.create', market])
   await done('device.delete', device, client.ask('DELETE', `/devices/${device}`))
   await done('market.delete', market, client.ask('DELETE', `/markets/${market}`))
   await done('location.delete', location, client.ask('DELETE', `/locations/${location}`))
@@ -112,7 +116,7 @@ const asSuperuser = async (statement: string): Promise<void> => {
 }
 
 describe('the audit log', () => {
-  it('contains every change of keys, tariffs and charges and every deletion, and nothing else', async () => {
+  it('contains every change, and nothing else', async () => {
     const client = await login(system.sandbox())
     const [sandboxKey] = await entries('test')
     const ledger = await work(client)
@@ -132,7 +136,7 @@ describe('the audit log', () => {
     const before = (await testChain()).entries
     const locations = await Promise.all(Array.from({ length: 12 }, () => createLocation(client)))
     await Promise.all(locations.map(id => client.ask('DELETE', `/locations/${id}`)))
-    expect(await testChain()).toMatchObject({ entries: before + 12, faults: [] })
+    expect(await testChain()).toMatchObject({ entries: before + 24, faults: [] })
   })
 
   it('cannot be changed or shortened', async () => {
@@ -157,7 +161,7 @@ describe('the audit log', () => {
     const index = 4
     const of = `from audit_log where account_id = '${account()}' and not live_mode and place = ${index}`
     const alterations: readonly (readonly [string, string, RegExp])[] = [
-      ["action = 'tariff.none'", 'action', /^entry 4 \(tariff\.none of trf_\w+\) was altered$/],
+      ["action = 'tariff.none'", 'action', /^entry 4 \(tariff\.none of \w+\) was altered$/],
       ["actor = 'key_somebody_else'", 'actor', /^entry 4 .* was altered$/],
       ["object_id = 'trf_another'", 'object_id', /^entry 4 \(\S+ of trf_another\) was altered$/],
       ["time_created = time_created + interval '1 ms'", 'time_created', /^entry 4 .* was altered$/],
@@ -220,6 +224,7 @@ describe('the audit log', () => {
     expect((await run('erase', id, '--account', account(), '--mode', 'test')).code).toBe(0)
     const about = (await entries('test')).filter(entry => [id, tariff].includes(entry.object_id))
     expect(about.map(({ action, detail }) => [action, JSON.stringify(detail) === '{}'])).toEqual([
+      ['location.create', true],
       ['tariff.create', true],
       ['location.delete', true],
       ['location.erase', false],

@@ -157,9 +157,22 @@ const signOutEverywhere = async (
   return { to: '/console/sign-in', sessionToken: null }
 }
 
-const changeMode = async (dependencies: UserSignInDependencies, { token, at }: ConsoleRequest): Promise<PageResult> => {
+/** Move the session to the other mode. The audit entry is in the mode that the user enters. */
+const changeMode = async (
+  dependencies: UserSignInDependencies,
+  { session, token, at }: ConsoleRequest,
+): Promise<PageResult> => {
+  const { accountId, keyId, liveMode } = session
   const sessionToken = await switchMode(dependencies, token, at)
-  return sessionToken === null ? { to: path } : { to: '/console', sessionToken }
+  if (sessionToken === null) return { to: path }
+  const entered = { accountId, liveMode: !liveMode }
+  const detail = { from: liveMode ? 'live' : 'test', to: liveMode ? 'test' : 'live' }
+  await withTenant(dependencies.database, entered, transaction =>
+    appendAudit(transaction.query, transaction, {
+      ...{ actor: keyId, action: 'user.switch_mode', objectId: keyId, detail, at },
+    }),
+  )
+  return { to: '/console', sessionToken }
 }
 
 /**

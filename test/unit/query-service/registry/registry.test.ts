@@ -191,7 +191,7 @@ describe('deleting', () => {
 })
 
 describe('the audit log', () => {
-  it('contains who changed tariffs and who deleted objects', async () => {
+  it('contains who created, changed and deleted objects', async () => {
     const client = (await makeAccount(service)).live
     const customer = await make(client, '/customers', {})
     const location = await makeLocation(client, { customer_id: customer })
@@ -217,6 +217,10 @@ describe('the audit log', () => {
     const entries = await withTenant(service.database, tenant, transaction => readAudit(transaction, 100))
     expect(entries.map(({ action, objectId, actor }) => [action, objectId, actor]).toReversed()).toEqual(
       [
+        ['customer.create', customer],
+        ['location.create', location],
+        ['device.create', device],
+        ['market.create', market],
         ['tariff.create', first],
         ['tariff.create', second],
         ['tariff.update', first],
@@ -228,6 +232,22 @@ describe('the audit log', () => {
         ['market.delete', market],
       ].map(entry => [...entry, client.keyId]),
     )
+  })
+})
+
+describe('an upload of prices', () => {
+  it('has an audit entry, and none if each price was stored already', async () => {
+    const client = (await makeAccount(service)).live
+    const market = await make(client, '/markets', { display_name: 'own', currency_code: 'EUR' })
+    const price = { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T11:00:00Z', value: 0.08 }
+    for (const value of [0.08, 0.08, 0.09])
+      expect((await client.call('PUT', `/markets/${market}/prices`, [{ ...price, value }])).status).toBe(200)
+    const tenant = { accountId: client.accountId, liveMode: true }
+    const entries = await withTenant(service.database, tenant, transaction => readAudit(transaction, 100, market))
+    expect(entries.map(({ action, detail }) => [action, detail]).slice(0, -1)).toEqual([
+      ['market_price.put', { stored: 0, replaced: 1, unchanged: 0 }],
+      ['market_price.put', { stored: 1, replaced: 0, unchanged: 0 }],
+    ])
   })
 })
 

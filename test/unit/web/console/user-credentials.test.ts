@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { passwordHasher } from '../../../../services/platform/access/password-hash.ts'
 import { signInThrottle } from '../../../../services/platform/http/throttle/sign-in-throttle.ts'
 import { updateAccount } from '../../../../services/platform/postgres/registry/accounts.ts'
+import { readAudit } from '../../../../services/platform/postgres/registry/audit-log.ts'
 import { withTenant } from '../../../../services/platform/postgres/transaction.ts'
 import {
   endUserSessions,
@@ -258,6 +259,10 @@ describe('the last owner', () => {
     await acceptByLogin(dependencies, other.token, `owner ${other.id}`)
     expect((await live.call('DELETE', `/users/${id}/password`)).status).toBe(202)
     expect((await live.call('DELETE', `/users/${other.id}/provider-login`)).body['code']).toBe('last_owner')
+    const entries = await withTenant(service.database, { accountId: live.accountId, liveMode: true }, transaction =>
+      readAudit(transaction, 1, id),
+    )
+    expect(entries.map(({ action }) => action)).toEqual(['user.delete_password'])
     // The other owner cannot sign in any more, so this one is the last.
     expect((await live.call('DELETE', `/users/${other.id}`)).body['code']).toBe('last_owner')
   })
