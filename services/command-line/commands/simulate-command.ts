@@ -15,6 +15,7 @@ type Bill = {
   readonly total: number
   readonly difference?: number
   readonly complete: boolean
+  readonly standing_days: number | null
   readonly months: readonly Month[]
 }
 
@@ -62,6 +63,13 @@ const waitUntilDone = async (
   return simulation
 }
 
+/** Say on how many days each bill has a standing charge, if the days differ. */
+const standingNote = (bills: readonly Bill[]): readonly string[] => {
+  if (new Set(bills.map(bill => bill.standing_days)).size < 2) return []
+  const days = bills.map(({ name = '', standing_days: count }) => `${name} ${count ?? 'unknown'}`)
+  return ['', `  Days with a standing charge: ${days.join(', ')}.`]
+}
+
 /** Format a comparison for a terminal, with the totals of each month if `hasMonths` is true. */
 export const simulationText = (
   { currency_code: currency, start_date: start, end_date: end, rounding, baseline, data }: Simulation,
@@ -82,7 +90,7 @@ export const simulationText = (
   monthRows.sort(([a = ''], [b = '']) => (a < b ? -1 : a > b ? 1 : 0))
   const months = hasMonths ? ['', table(['month', 'bill', 'total', 'difference'], monthRows, '')] : []
   const note = bills.every(({ complete }) => complete) ? [] : ['', '  * Records or prices are missing.']
-  return [`  ${currency}, ${start} to ${end}`, '', totals, ...months, ...note].join('\n')
+  return [`  ${currency}, ${start} to ${end}`, '', totals, ...months, ...note, ...standingNote(bills)].join('\n')
 }
 
 export const simulateCommand: Command = {

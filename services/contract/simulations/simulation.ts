@@ -48,11 +48,16 @@ const billMembers = {
   complete: z.boolean().describe('False if records or prices are missing, or if the days have not ended.'),
 }
 
+const standingDays = orNull(count).describe(
+  'Days on which a location has a FIXED charge, added up over the locations; null in a result of an earlier release.',
+)
+
 const linesMember = z.array(lineShape).optional().describe('Only with lines: true.')
 
 const baselineShape = z
   .object({
     ...billMembers,
+    standing_days: standingDays,
     months: z.array(z.object({ month: monthName, total: exactDecimal }).meta({ component: 'SimulationMonth' })),
     lines: linesMember,
   })
@@ -65,6 +70,10 @@ const candidateShape = z
     name: z.string(),
     ...billMembers,
     difference,
+    standing_days: standingDays,
+    standing_days_difference: orNull(count).describe(
+      'Standing days of the candidate less those of the baseline. If it is not 0, the bills have standing charges for different days.',
+    ),
     months: z.array(
       z
         .object({ month: monthName, total: exactDecimal, difference: exactDecimal })
@@ -137,6 +146,8 @@ const sumsToWire = ({ energy, charges, tax, total, isComplete }: Bill) => ({
   ...{ energy: money(energy), charges: money(charges), tax: money(tax), total: money(total), complete: isComplete },
 })
 
+const standingDaysToWire = ({ standingDays }: Bill) => ({ standing_days: standingDays ?? null })
+
 const linesToWire = ({ lines }: Bill, hasLines: boolean) => (hasLines ? { lines: lines.map(lineToWire) } : {})
 
 const candidateToWire = (
@@ -148,6 +159,11 @@ const candidateToWire = (
   const before = new Map(baseline.months.map(({ month, total }) => [month, total]))
   return {
     ...{ name, ...sumsToWire(bill), difference: money(bill.total - baseline.total) },
+    ...standingDaysToWire(bill),
+    standing_days_difference:
+      bill.standingDays === undefined || baseline.standingDays === undefined
+        ? null
+        : bill.standingDays - baseline.standingDays,
     months: bill.months.map(({ month, total }) => ({
       ...{ month: monthText(month), total: money(total), difference: money(total - (before.get(month) ?? 0n)) },
     })),
@@ -158,6 +174,7 @@ const candidateToWire = (
 const comparisonToWire = ({ baseline, candidates }: Comparison, names: readonly string[], hasLines: boolean) => ({
   baseline: {
     ...sumsToWire(baseline),
+    ...standingDaysToWire(baseline),
     months: baseline.months.map(({ month, total }) => ({ month: monthText(month), total: money(total) })),
     ...linesToWire(baseline, hasLines),
   },
@@ -192,7 +209,8 @@ export const simulationToWire = ({ id, ...view }: SimulationView): z.input<typeo
 
 const exampleBill = (energy: bigint, charges: bigint, tax: bigint): Bill => {
   const total = energy + charges + tax
-  return { energy, charges, tax, total, isComplete: true, months: [{ month: 2026 * 12 + 2, total }], lines: [] }
+  const months = [{ month: 2026 * 12 + 2, total }]
+  return { energy, charges, tax, total, isComplete: true, standingDays: 31, months, lines: [] }
 }
 
 const { id: _, ...owner } = exampleObject('sim')

@@ -1,5 +1,6 @@
-import type { LineDirection, LineKind } from '../charge/charge.ts'
-import { monthOfDay } from '../charge/charge-days.ts'
+import type { Charge, LineDirection, LineKind } from '../charge/charge.ts'
+import { type DayRange, monthOfDay, paidDays } from '../charge/charge-days.ts'
+import { unionOfIntervals } from '../interval.ts'
 import type { Money } from '../quantity.ts'
 import type { Statement, StatementLine } from '../statement/calculate-statement.ts'
 
@@ -29,6 +30,8 @@ export type Bill = {
   readonly tax: Money
   readonly total: Money
   readonly isComplete: boolean
+  /** Days on which a location has a FIXED charge; absent in sums that were stored without it. */
+  readonly standingDays?: number
   readonly months: readonly MonthTotal[]
   readonly lines: readonly BillLine[]
 }
@@ -36,7 +39,7 @@ export type Bill = {
 /** Bill of no statement. */
 export const emptyBill: Bill = {
   ...{ energy: 0n, charges: 0n, tax: 0n, total: 0n },
-  ...{ isComplete: true, months: [], lines: [] },
+  ...{ isComplete: true, standingDays: 0, months: [], lines: [] },
 }
 
 const lineKey = ({ kind, component, name, direction, unit, isTax }: Omit<BillLine, 'quantity'>): string =>
@@ -70,6 +73,17 @@ const addMonths = (a: readonly MonthTotal[], b: readonly MonthTotal[]): readonly
   return [...totals].map(([month, total]) => ({ month, total })).sort((one, other) => one.month - other.month)
 }
 
+/** Count the days on which a FIXED charge is paid. A day with several of them counts once. */
+const standingDaysOf = (charges: readonly Charge[], periods: readonly DayRange[]): number => {
+  const fixed = charges.filter(({ kind }) => kind === 'FIXED')
+  const paid = periods.flatMap(period => fixed.flatMap(charge => paidDays(charge, period) ?? []))
+  const days = unionOfIntervals(paid.map(({ startDay, endDay }) => ({ start: startDay, end: endDay })))
+  return days.reduce((sum, { start, end }) => sum + end - start, 0)
+}
+
+const addStandingDays = ({ standingDays: a }: Bill, { standingDays: b }: Bill): Pick<Bill, 'standingDays'> =>
+  a === undefined || b === undefined ? {} : { standingDays: a + b }
+
 /** Add two bills: of two locations, or of two parts of the time. Their order decides the order of lines alone. */
 export const addBills = (a: Bill, b: Bill): Bill => ({
   energy: a.energy + b.energy,
@@ -77,6 +91,7 @@ export const addBills = (a: Bill, b: Bill): Bill => ({
   tax: a.tax + b.tax,
   total: a.total + b.total,
   isComplete: a.isComplete && b.isComplete,
+  ...addStandingDays(a, b),
   months: addMonths(a.months, b.months),
   lines: addLines([...a.lines, ...b.lines]),
 })
@@ -86,8 +101,14 @@ const billLineOf = ({ kind, component, name, direction, unit, isTax, ...sums }: 
   ...{ quantity: sums.quantity, amount: sums.amount, amountRounded: sums.amountRounded },
 })
 
-/** Add up a statement, whose periods are calendar months or parts of them. `hasLines`: with its lines. */
-export const billOf = ({ periods, totals, isComplete }: Statement, hasLines: boolean): Bill => {
+/**
+ * Add up a statement of charges, whose periods are calendar months or parts of them. `hasLines`: with its lines.
+ */
+export const billOf = (
+  { periods, totals, isComplete }: Statement,
+  charges: readonly Charge[],
+  hasLines: boolean,
+): Bill => {
   const lines = periods.flatMap(period => period.lines)
   const energy = lines.reduce((sum, { kind, amountRounded }) => (kind === 'ENERGY' ? sum + amountRounded : sum), 0n)
   return {
@@ -96,6 +117,7 @@ export const billOf = ({ periods, totals, isComplete }: Statement, hasLines: boo
     tax: totals.taxRounded,
     total: totals.grossRounded,
     isComplete,
+    standingDays: standingDaysOf(charges, periods),
     months: addMonths(
       [],
       periods.map(({ startDay, totals: own }) => ({ month: monthOfDay(startDay), total: own.grossRounded })),

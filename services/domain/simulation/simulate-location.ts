@@ -109,7 +109,7 @@ export function* simulateLocation(
     const input = { ...location, rows, tariffs, charges, hasDetail: false, finals: [], expected: null }
     const statement = yield* calculateStatement(input)
     if (!statement.ok) return statement
-    bills.push(billOf(statement.value, location.hasLines))
+    bills.push(billOf(statement.value, charges, location.hasLines))
   }
   return accepted(bills)
 }

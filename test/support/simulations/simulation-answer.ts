@@ -10,6 +10,8 @@ export type BillAnswer = {
   readonly total: number
   readonly difference?: number
   readonly complete: boolean
+  readonly standing_days: number | null
+  readonly standing_days_difference?: number | null
   readonly months: readonly MonthAnswer[]
   readonly lines?: readonly { readonly name: string; readonly quantity: number | null; readonly amount: number }[]
 }

@@ -66,7 +66,9 @@ describe('a simulation', () => {
       { month: '2025-03', total: 1 },
       { month: '2025-04', total: 2.8 },
     ]
-    expect(baseline).toEqual({ energy: 3.8, charges: 0, tax: 0, total: 3.8, complete: false, months })
+    expect(baseline).toEqual({
+      ...{ energy: 3.8, charges: 0, tax: 0, total: 3.8, complete: false, standing_days: 0, months },
+    })
     expect(data[0]).toMatchObject({
       name: 'own',
       total: 3.8,
@@ -81,6 +83,12 @@ describe('a simulation', () => {
         { month: '2025-04', total: 8.6, difference: 5.8 },
       ],
     })
+    expect(data.map(one => [one.standing_days, one.standing_days_difference])).toEqual([
+      [0, 0],
+      [0, 0],
+      [61, 61],
+      [0, 0],
+    ])
     // Base 10; 20 % of 10 + 4 kWh bought at 0.10.
     expect(data[2]).toMatchObject({ energy: 3.8, charges: 10, tax: 2.8, total: 16.6, difference: 12.8 })
     expect(data[3]).toMatchObject({ energy: 0, charges: 0, tax: 0, total: 0, difference: -3.8, complete: false })
@@ -122,6 +130,16 @@ describe('a simulation', () => {
     expect((await post({ object_ids: [home], ...spring, candidates: missing })).json).toMatchObject({
       ...{ code: 'device_not_found', field: 'candidates[0].charges[1].device_ids[1]' },
     })
+  })
+
+  it('says on how many days each bill has a standing charge', async () => {
+    const moved = await makeHome(client, { import: 0.1 })
+    await makeOne(client, '/charges', { ...base, location_id: moved, start_date: '2025-03-28' })
+    const march = { object_ids: [moved], start_date: '2025-03-01', end_date: '2025-04-01' }
+    const candidates = [{ name: 'own' }, { name: 'whole month', charges: [base] }]
+    const { baseline, data } = await simulate(client, { ...march, candidates })
+    expect([baseline?.standing_days, ...data.map(one => one.standing_days)]).toEqual([4, 4, 31])
+    expect(data.map(one => one.standing_days_difference)).toEqual([0, 27])
   })
 
   it('is written as published', async () => {

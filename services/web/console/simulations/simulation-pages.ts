@@ -22,6 +22,7 @@ type Bill = {
   readonly tax: JsonNumber
   readonly total: JsonNumber
   readonly complete: boolean
+  readonly standing_days: number | null
   readonly months: readonly { readonly month: string; readonly total: JsonNumber }[]
   readonly lines?: readonly Line[]
 }
@@ -83,6 +84,14 @@ const comparedColumns = (first: string, other: string, currency: string): readon
   ]
 }
 
+/** Say that two bills have standing charges for different days; null if they do not. */
+const standingNotice = (before: Bill, { name, ...after }: Bill & { readonly name: string }): Content => {
+  if (before.standing_days === after.standing_days) return null
+  const days = ({ standing_days: count }: Bill): string => `${wholeNumber(count ?? 0)} ${count === 1 ? 'day' : 'days'}`
+  return html`<p class="notice warn">Standing charges: ${days(before)} stored, ${days(after)} with ${name}. Part of the difference comes
+from the days.</p>`
+}
+
 /** Compare a bill with the stored one, by line and by month. */
 const comparison = (request: ConsoleRequest, simulation: SimulationWire): { content: Content; tables: TableView[] } => {
   const { baseline, currency_code: currency } = simulation
@@ -111,6 +120,7 @@ const comparison = (request: ConsoleRequest, simulation: SimulationWire): { cont
     content: html`<p class="lead">With ${other.name} the bill is <strong>${money(other.total, currency)}</strong> instead of
 <strong>${money(baseline.total, currency)}</strong>: ${money(difference.replace('-', ''), currency)} ${isLower ? 'less' : 'more'}.</p>
 ${baseline.complete ? null : html`<p class="notice warn">Records or prices of this time are missing, or its days have not ended. The amounts can still change.</p>`}
+${standingNotice(baseline, other)}
 <section aria-labelledby="simulated-lines-title"><h2 id="simulated-lines-title">Lines with ${other.name}</h2>${lines.markup}</section>
 <section aria-labelledby="simulated-months-title"><h2 id="simulated-months-title">Months with ${other.name}</h2>${months.markup}</section>`,
   }

@@ -1,17 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import { addBills, type Bill, billOf, emptyBill } from '../../../../services/domain/simulation/bill.ts'
+import { chargeOf } from '../../../support/acceptance/read-charge.ts'
 import { flat, billOf as statementOf, used } from '../statement/bill.ts'
 
 const nano = 1_000_000_000n
+
+const terms = [
+  { kind: 'FIXED', name: 'base', price: '5', per: 'MONTH' },
+  { kind: 'PERCENTAGE', name: 'VAT', rate: '0.2', base: { directions: ['IMPORT'] } },
+]
+const charges = terms.map((wire, index) => chargeOf(wire, `chg_${index}`))
 
 /** Statement of a quarter: 0.30 per kWh bought, 0.10 sold, 5.00 a month, 20 % tax on both. */
 const quarter = (profile = 'EXACT') =>
   statementOf({
     tariffs: [flat('0.3'), { ...flat('0.1'), direction: 'EXPORT' }],
-    charges: [
-      { kind: 'FIXED', name: 'base', price: '5', per: 'MONTH' },
-      { kind: 'PERCENTAGE', name: 'VAT', rate: '0.2', base: { directions: ['IMPORT'] } },
-    ],
+    charges: terms,
     statement: { start_date: '2026-05-16', end_date: '2026-07-01', rounding: { profile } },
     records: [
       used('2026-05-20T10:00', '2026-05-20T11:00', '10'),
@@ -23,7 +27,7 @@ const quarter = (profile = 'EXACT') =>
     ],
   })
 
-const billed = (profile?: string): Bill => billOf(quarter(profile), true)
+const billed = (profile?: string): Bill => billOf(quarter(profile), charges, true)
 
 const sumOf = (amounts: readonly bigint[]): bigint => amounts.reduce((sum, amount) => sum + amount, 0n)
 
@@ -55,7 +59,34 @@ describe('the bill of a statement', () => {
   })
 
   it('has lines only on request', () => {
-    expect(billOf(quarter(), false).lines).toEqual([])
+    expect(billOf(quarter(), charges, false).lines).toEqual([])
+  })
+})
+
+describe('the standing days of a bill', () => {
+  const daysOf = (...list: object[]) => {
+    const own = list.map((wire, index) => chargeOf({ name: 'x', price: '1', ...wire }, `chg_${index}`))
+    return billOf(quarter(), own, false).standingDays
+  }
+  const fixed = (start_date?: string, end_date?: string) => ({ kind: 'FIXED', per: 'DAY', start_date, end_date })
+
+  it('are the days on which a FIXED charge is paid, each once', () => {
+    // 16 May to 30 June: 16 + 30 days
+    expect(daysOf(fixed())).toBe(46)
+    expect(daysOf(fixed(), fixed('2026-06-01'), { ...fixed(), per: 'YEAR', prorate: 'NONE' })).toBe(46)
+    expect(daysOf(fixed('2026-06-27'))).toBe(4)
+    expect(daysOf(fixed('2026-06-27'), fixed(undefined, '2026-05-20'), fixed('2026-06-29', '2027-01-01'))).toBe(8)
+    expect(daysOf(fixed('2026-07-01'), fixed(undefined, '2026-05-16'))).toBe(0)
+    expect(daysOf({ kind: 'USAGE' }, { kind: 'DEMAND' }, { kind: 'SESSION', per: 'SESSION' })).toBe(0)
+  })
+
+  it('are added up, and unknown if they are unknown in a part', () => {
+    const { standingDays: _, ...unknown } = billed()
+    expect(addBills(billed(), billed()).standingDays).toBe(92)
+    expect([addBills(billed(), unknown), addBills(unknown, billed())].map(one => one.standingDays)).toEqual([
+      undefined,
+      undefined,
+    ])
   })
 })
 

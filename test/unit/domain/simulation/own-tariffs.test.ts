@@ -43,6 +43,7 @@ describe(`${count} random histories`, () => {
             runToEnd(simulateLocation(location, [stored, { ...stored, snapshot: own }])),
           )
           expect(candidate).toEqual(baseline)
+          expect(candidate?.standingDays).toBe(days)
         },
       ),
       { numRuns: count, seed },
