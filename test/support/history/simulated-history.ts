@@ -17,12 +17,17 @@ import type { OracleCost } from '../oracle/cost.ts'
 import type { History } from './history.ts'
 import { finalRecords, inputOf } from './verify-history.ts'
 
+/** A stored confidence is in 1e-4, that of the oracle a fraction. */
+const confidenceScale = 10_000
+
 type PieceBiller = ReturnType<typeof createPieceBiller>
 
 /** Return the stored row of a record as the oracle calculates it. */
 const storedRowOf = ({ record, energy, priced }: OracleCost, billPieces: PieceBiller) => {
   const { energyFlowDirection, tariffDirection, start, end, deviceId, confidence: recordConfidence } = record
-  const pieces = (priced?.pieces ?? []).map(({ tiers: [tier], tariffs: _, ...piece }) => ({ ...piece, tier }))
+  const pieces = (priced?.pieces ?? []).map(({ tiers: [tier], tariffs: _, confidence, ...piece }) => ({
+    ...{ ...piece, tier, confidence: Math.round(confidence * confidenceScale) },
+  }))
   return {
     ...{ energyFlowDirection, tariffDirection, start, end, deviceId, energy, recordConfidence },
     cost: priced === null ? null : priced.cost,
