@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { testEventType } from '../../domain/event-types.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { maxReferenceTextLength, referenceKinds } from '../../domain/reference.ts'
 import type { Refusal } from '../../domain/refusal.ts'
@@ -12,9 +13,10 @@ import { readExactJson } from '../json/exact-json.ts'
 import { isJsonObject } from '../json/json-path.ts'
 import { listing, listParameters } from '../list.ts'
 import { withoutNullTexts } from '../null-text.ts'
-import { defineOperation, retrieval, sameRoute } from '../operation.ts'
+import { defineOperation, retrieval, type Scope, sameRoute } from '../operation.ts'
 import { instantParameter } from '../parameter.ts'
 import { eventDataOf } from './event-type.ts'
+import { endpointFor } from './webhook-endpoint.ts'
 
 const eventShape = z.object({
   id: idText('evt'),
@@ -33,6 +35,10 @@ export type Event = OwnedObject & {
   readonly type: string
   readonly data: string
 }
+
+/** Return an event as a scope may read it. The data of a test event is a webhook endpoint. */
+export const eventFor = (scope: Scope, event: Event): Event =>
+  event.type === testEventType ? { ...event, data: JSON.stringify(endpointFor(scope)(JSON.parse(event.data))) } : event
 
 /** Parse the data of an event with all digits of its numbers. Throws if the stored text is not an object. */
 function* dataOf({ id, data }: Event): Generator<void, EventWire['data']> {

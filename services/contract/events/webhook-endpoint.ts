@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import { type Refusal, refused } from '../../domain/refusal.ts'
-import type { WebhookEndpoint } from '../../domain/webhook/webhook-object.ts'
+import { maskQuery, type WebhookEndpoint } from '../../domain/webhook/webhook-object.ts'
 import { exampleObject, instantOrNull, instantText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { apiVersionDates } from '../api-version.ts'
 import { clearable, fields, listOf, oneOf, optional, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import { listing, listParameters } from '../list.ts'
-import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
+import { defineOperation, deletion, mayCall, retrieval, type Scope, sameRoute } from '../operation.ts'
 import { explainUnknownFilter } from './event-type.ts'
 
 const endpointShape = objectShape('whe', 'webhook_endpoint', {
-  url: z.string(),
+  url: z.string().describe('Callers that may not change endpoints get *** instead of its query.'),
   event_types: z.array(z.string()),
   description: orNull(z.string()),
   api_version: z.string().describe('API version of the events: the version of the request that created the endpoint.'),
@@ -153,6 +153,19 @@ export const webhookUpdate = defineOperation({
   refusals: ['webhook_url_refused', 'field_immutable'],
   examples: { body: { event_types: ['*'] }, answer: { ...example, event_types: ['*'] } },
 })
+
+/**
+ * Return a written endpoint as a scope may read it. Only scopes that may change endpoints read the query of the URL.
+ * Source: docs/rules/events-and-webhooks.md #addresses.
+ */
+export const endpointFor =
+  (scope: Scope) =>
+  <Wire>(endpoint: Wire): Wire => {
+    const { url: address } = Object(endpoint) as { readonly url?: unknown }
+    return typeof address !== 'string' || mayCall(webhookUpdate, scope)
+      ? endpoint
+      : { ...endpoint, url: maskQuery(address) }
+  }
 
 export const webhookDelete = defineOperation({
   id: 'webhook_delete',

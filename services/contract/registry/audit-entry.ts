@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
 import { instantText, orNull } from '../answer-field.ts'
+import { endpointFor } from '../events/webhook-endpoint.ts'
 import { text } from '../field.ts'
-import { defineOperation } from '../operation.ts'
+import { defineOperation, type Scope } from '../operation.ts'
 import { parameters, wholeNumber } from '../parameter.ts'
 
 const entryShape = z
@@ -24,6 +25,12 @@ const auditShape = z.object({
 })
 
 export type AuditEntriesWire = z.output<typeof auditShape>
+
+/** Return an audit entry as a scope may read it. The details of an endpoint contain its URL. */
+export const auditEntryFor =
+  (scope: Scope) =>
+  <Entry extends { readonly action: string; readonly detail: unknown }>(entry: Entry): Entry =>
+    entry.action.startsWith('webhook_endpoint.') ? { ...entry, detail: endpointFor(scope)(entry.detail) } : entry
 
 /** Write audit entries; `at` in ms. */
 export const auditEntriesToWire = (

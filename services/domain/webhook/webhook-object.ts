@@ -13,6 +13,12 @@ export type WebhookEndpoint = OwnedObject & {
   readonly disabledReason: DisabledReason | null
 }
 
+/** Return a URL without its query. A query of a webhook endpoint can contain a secret. */
+export const maskQuery = (url: string): string => {
+  const start = url.indexOf('?')
+  return start < 0 ? url : `${url.slice(0, start)}?***`
+}
+
 export type DeliveryStatus = 'PENDING' | 'DELIVERED' | 'FAILED'
 
 /**

@@ -1,4 +1,4 @@
-import { type Event, eventList, eventRetrieve } from '../../contract/events/event.ts'
+import { type Event, eventFor, eventList, eventRetrieve } from '../../contract/events/event.ts'
 import { pageRequest } from '../../contract/list.ts'
 import type { AnswerOf, Operation, Outcome, RequestOf } from '../../contract/operation.ts'
 import { typesOfFilter } from '../../domain/event-types.ts'
@@ -21,7 +21,8 @@ const answerEvents = (
 ): Promise<Outcome<never>> => {
   const totalLength = events.reduce((length, { data }) => length + data.length, 0)
   const isSmall = totalLength <= maxInlineDataLength
-  const input = { events, apiVersion: request.apiVersion, hasMore }
+  const shown = events.map(event => eventFor(request.caller.scope, event))
+  const input = { events: shown, apiVersion: request.apiVersion, hasMore }
   return answerWork(dependencies, request, { name: 'events', input, isSmall, bytes: totalLength })
 }
 

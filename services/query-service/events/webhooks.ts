@@ -1,5 +1,6 @@
 import { apiVersionDates } from '../../contract/api-version.ts'
 import {
+  endpointFor,
   refuseFilters,
   webhookCreate,
   webhookDelete,
@@ -116,11 +117,13 @@ export const webhookOperations = (dependencies: QueryServiceDependencies): reado
       request,
       '/webhooks',
       (transaction, page) => listEndpoints(transaction, page),
-      endpoints => endpoints.map(webhookEndpointToWire),
+      endpoints => endpoints.map(webhookEndpointToWire).map(endpointFor(request.caller.scope)),
     ),
   ),
   bind(webhookRetrieve, request =>
-    answerOne(dependencies, request, retrieveEndpoint, noEndpoint, webhookEndpointToWire),
+    answerOne(dependencies, request, retrieveEndpoint, noEndpoint, endpoint =>
+      endpointFor(request.caller.scope)(webhookEndpointToWire(endpoint)),
+    ),
   ),
   updateBinding(dependencies),
   bind(webhookDelete, request =>

@@ -5,7 +5,7 @@ import {
   accountOverviewToWire,
   overviewLimits,
 } from '../../contract/registry/account-overview.ts'
-import { auditEntriesToWire, auditEntryList } from '../../contract/registry/audit-entry.ts'
+import { auditEntriesToWire, auditEntryFor, auditEntryList } from '../../contract/registry/audit-entry.ts'
 import {
   objectSearch,
   type SearchHit,
@@ -136,6 +136,8 @@ export const accountReadOperations = (dependencies: CostDependencies): readonly 
     const entries = await withTenant(dependencies.database, tenantOf(request), transaction =>
       listAudit(transaction, { ...anyEntry, objectId }, null, limit + 1),
     )
-    return accepted(auditEntriesToWire(entries.slice(0, limit), entries.length > limit))
+    return accepted(
+      auditEntriesToWire(entries.slice(0, limit).map(auditEntryFor(request.caller.scope)), entries.length > limit),
+    )
   }),
 ]

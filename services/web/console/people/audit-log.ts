@@ -1,4 +1,4 @@
-import { auditEntryList } from '../../../contract/registry/audit-entry.ts'
+import { auditEntryFor, auditEntryList } from '../../../contract/registry/audit-entry.ts'
 import { parseInstant, writeInstant } from '../../../domain/instant.ts'
 import { referenceKinds } from '../../../domain/reference.ts'
 import type { Database } from '../../../platform/postgres/database.ts'
@@ -86,7 +86,7 @@ const showAuditLog = async (
   const entriesFound = await withTenant(database, session, transaction =>
     listAudit(transaction, filterOf(query, objectId), beforeOf(query), limit + 1),
   )
-  const items = entriesFound.slice(0, limit)
+  const items = entriesFound.slice(0, limit).map(auditEntryFor(session.scope))
   const last = items.at(-1)
   const entries = dataTable(request, {
     ...{ id: 'audit-log', label: 'Audit log', items, isSortable: false, hasMore: entriesFound.length > limit },
