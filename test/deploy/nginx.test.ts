@@ -5,6 +5,7 @@ import { errorFaults, versions } from '../support/http/error-object.ts'
 import { type LocalServer, startLocalServer } from '../support/http/local-server.ts'
 import { type Nginx, skippedWithoutNginx, startNginx } from '../support/http/nginx.ts'
 import { type RawReply, rawSender } from '../support/http/raw-http.ts'
+import { until } from '../support/system/until.ts'
 import { read, readCompose } from './deploy-files.ts'
 import { formsOf, gatewayOperations, pathsOf } from './gateway-paths.ts'
 
@@ -115,7 +116,11 @@ describe.skipIf(skippedWithoutNginx() !== null)('the front server, run by nginx'
       'GET /hang?token=secret HTTP/1.1\r\nHost: a\r\nX-Request-Id: log-1\r\nConnection: close\r\n\r\n',
     )
     await sendBytes(nginx.port, 'GET /%zz HTTP/1.1\r\nHost: a\r\nX-Request-Id: log-"2\r\nConnection: close\r\n\r\n')
-    const lines = nginx.lines().slice(before)
+    // nginx writes the line of an answer after it has sent the answer.
+    const lines = await until(
+      () => nginx.lines().slice(before),
+      found => found.length >= 2,
+    )
     expect(lines.map(line => JSON.parse(line))).toMatchObject([
       { level: 'warn', request_id: 'log-1', method: 'GET', status: 503, code: 'unavailable' },
       { level: 'info', method: 'GET', status: 400, code: 'header_invalid' },

@@ -144,7 +144,7 @@ describe('credentials', () => {
 })
 
 describe('a tariff that a provider delivered', () => {
-  it('is saved, also if the person continues the session manually', async () => {
+  it('is saved, and replaced if the person enters another tariff in the same session', async () => {
     const { call, accountId, flow, token } = await startAtLogin('current', edit)
     const typed = async (cost: number) => {
       await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
@@ -160,7 +160,8 @@ describe('a tariff that a provider delivered', () => {
     await typed(0.3)
     const { rows } = await service().database.operator<{ voided: boolean }>(sql`
       select voided_at is not null as voided from tariffs where account_id = ${accountId} and id = ${fetched?.['id']}`)
-    expect(rows).toEqual([{ voided: false }])
+    expect(rows).toEqual([{ voided: true }])
+    expect(await tariffsOf(call)).toMatchObject([{ connection_type: 'MANUAL' }])
   })
 
   it('completes its session, even after a long time', async () => {

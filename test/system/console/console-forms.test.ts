@@ -37,7 +37,7 @@ describe('the form of a charge', () => {
     })
     const list = await visitor.get('/console/charges')
     expect(list.text).toContain(`<a href="/console/locations/${home}">North depot</a>`)
-    expect((await visitor.get('/console/prices')).text).toContain('<option value="reference:North depot">')
+    expect((await visitor.get('/console/prices')).text).toContain('<option value="North depot">')
   })
 
   it('shows the error beside its input, of the form and of the API, with all entered values', async () => {

@@ -71,7 +71,7 @@ describe('an import of rows that repeat each other', () => {
       [4, 'duplicate_row', expect.stringContaining('The reading of line 2 has')],
       [6, 'duplicate_row', expect.stringContaining('The reading of line 5 has')],
     ])
-    expect(messages.at(-1)?.[2]).toBe(`The reading of line ${rowCount - 1} has the same meter and times.`)
+    expect(messages.at(-1)?.[2]).toContain(`The reading of line ${rowCount - 1} has the same meter and times.`)
     // Comparing each row with all earlier rows takes several seconds.
     expect((user + kernel) / 1e6).toBeLessThan(2)
   })

@@ -136,7 +136,7 @@ describe('windows', () => {
       ),
     ).toEqual([404, 'not_found', undefined])
     const path = `/slots/time/${home}?${new URLSearchParams({ ...low, duration: '60', contiguous: 'true' })}`
-    expect(refusalOf(await clientOf('earlier').send('GET', path))).toEqual([409, 'unknown_field', 'contiguous'])
+    expect(refusalOf(await clientOf('earlier').send('GET', path))).toEqual([409, 'unknown_parameter', 'contiguous'])
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { documentedCodes } from '../../../../services/contract/openapi/operation-document.ts'
+import { documentedCodes } from '../../../../services/contract/openapi/documented-codes.ts'
 import { operations } from '../../../../services/contract/openapi/operations.ts'
 import type { Operation } from '../../../../services/contract/operation.ts'
 import { reachedMessages } from '../../../support/openapi/reached-messages.ts'
