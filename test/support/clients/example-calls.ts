@@ -28,6 +28,8 @@ const deletions = [
   'webhook_delete',
   'market_delete',
   'calendar_delete',
+  'user_password_delete',
+  'user_provider_login_delete',
   'user_delete',
   'device_delete',
   'location_delete',

@@ -47,6 +47,12 @@ type Answer = Readonly<Record<'periods' | 'gaps', readonly Members[]>> & {
   readonly totals: Readonly<Record<string, string>>
 }
 
+/** Return the amounts of totals: cases do not state estimated and provisional energy. */
+const amountsOf = (totals: Members | undefined): Members => {
+  const { estimated_energy: _estimated, provisional_energy: _provisional, ...amounts } = totals ?? {}
+  return amounts
+}
+
 /** Return an answer in the form of the expected statement. */
 const shownStatement = (answer: Answer, { expected }: BillCase, nameOf: ReadonlyMap<string, string>) => ({
   complete: answer.complete,
@@ -56,7 +62,7 @@ const shownStatement = (answer: Answer, { expected }: BillCase, nameOf: Readonly
     end_time: utc(gap['end_time'] ?? ''),
   })),
   periods: answer.periods.map((period, index) => ({
-    ...period,
+    ...{ ...period, totals: amountsOf(period['totals'] as Members | undefined) },
     lines: (period['lines'] as readonly Members[] | undefined)?.map((line, number) =>
       shownLine(line, expected.periods[index]?.lines[number], nameOf),
     ),
