@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { freePorts } from '../../support/kafka/java-process.ts'
 import { until } from '../../support/system/until.ts'
 import { useSystem } from '../../support/system/use-system.ts'
 import { openReceiver } from '../../support/webhooks/receiver.ts'
+
+// Clients of the test call the public URL, so it is the address on which the service listens.
+const [publicPort] = await freePorts(1)
 
 const setting = 'WATTLEDGER_WEBHOOK_ALLOW_NETWORKS'
 
@@ -37,7 +41,7 @@ describe('a service that only its own machine reaches', () => {
 })
 
 describe.each([
-  ['a public URL', { WATTLEDGER_PUBLIC_URL: 'https://meters.example.com' }],
+  ['a public URL', { WATTLEDGER_PORT: `${publicPort}`, WATTLEDGER_PUBLIC_URL: `http://127.0.0.1:${publicPort}` }],
   ['a trusted proxy', { WATTLEDGER_TRUSTED_PROXIES: '127.0.0.1/32' }],
   ['another address to listen on', { WATTLEDGER_HOST: '0.0.0.0' }],
 ])('a service with %s', (_, environment) => {
