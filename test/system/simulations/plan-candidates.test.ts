@@ -86,7 +86,7 @@ beforeAll(async () => {
   await client.submit(records(home))
 })
 
-const ofBill = ({ name: _, difference: __, months, ...bill }: BillAnswer) => ({
+const ofBill = ({ name: _, difference: __, standing_days_difference: ___, months, ...bill }: BillAnswer) => ({
   ...bill,
   months: months.map(({ month, total }) => ({ month, total })),
 })
