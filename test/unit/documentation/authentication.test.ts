@@ -37,7 +37,11 @@ const first: Readonly<Record<string, () => string | Promise<string>>> = {
 /** Guides, which show requests without the rules of the other ways. */
 const guides = Object.fromEntries(
   readdirSync('docs')
-    .filter(name => name.endsWith('.md') && !['choices.md', 'decisions.md', 'promises.md', 'errors.md'].includes(name))
+    .filter(
+      name =>
+        name.endsWith('.md') &&
+        !['audit-log.md', 'choices.md', 'decisions.md', 'promises.md', 'errors.md'].includes(name),
+    )
     .map(name => [`docs/${name}`, () => readFileSync(`docs/${name}`, 'utf8')]),
 )
 
