@@ -2,7 +2,7 @@
 export type HashTable = {
   /** Add a text with its line. Returns the line of an earlier equal text; null if there is none. */
   readonly add: (text: string, line: number) => number | null
-  /** Memory of the table in bytes. */
+  /** Memory of the table in bytes after the next text, which can double it. */
   readonly bytes: () => number
 }
 
@@ -23,6 +23,8 @@ const hashesOf = (text: string): readonly [number, number] => {
 
 const firstSize = 1_024
 const columns = 3
+/** Share of used slots above which the table doubles. */
+const maxLoad = 0.6
 
 /** Open a table. Texts with equal hashes of 64 bits count as equal. Lines are from 1 to 4,294,967,295. */
 export const hashTable = (): HashTable => {
@@ -54,9 +56,9 @@ export const hashTable = (): HashTable => {
       if (earlier !== 0) return earlier
       slots.set([line, high, low], slot)
       count += 1
-      if (count > size * 0.6) grow()
+      if (count > size * maxLoad) grow()
       return null
     },
-    bytes: () => slots.byteLength,
+    bytes: () => (count + 1 > size * maxLoad ? 2 * slots.byteLength : slots.byteLength),
   }
 }
