@@ -9,13 +9,39 @@ import { buildTypescriptClient, runInClient } from '../support/clients/typescrip
 import { createOtherAccount, openRecords } from '../support/registry/accounts.ts'
 import { assertDefined, loopbackWebhooks } from '../support/registry/isolation-fixture.ts'
 import { createLocation } from '../support/registry/object-fixture.ts'
-import { login as loginTo } from '../support/system/client.ts'
+import { type Client, login as loginTo } from '../support/system/client.ts'
+import { makeHome } from '../support/system/home.ts'
 import { useSystem } from '../support/system/use-system.ts'
 
 const { sandbox, folder } = useSystem(loopbackWebhooks)
 
 /** Output of a cell of a notebook: its text, and the media types of its data. */
 type Output = { readonly text: string; readonly types: readonly string[] }
+
+const hours = 6_000
+
+/** Create locations, and return the input of an upload of electricity and gas in the same hours. */
+const twoQuantities = async (account: Sandbox, locations: number) => {
+  const client = await loginTo(account)
+  const location_ids: string[] = []
+  for (let made = 0; made < locations; made += 1) location_ids.push(await makeHome(client, { import: 0.25 }))
+  const input = { base_url: account.base_url, api_key: account.test_key, location_ids, count: hours }
+  return { client, location_ids, input }
+}
+
+/** The gas is refused. The electricity that is repeated with equal values is accepted, and counts once. */
+const ofOneQuantity = {
+  accepted: 2 * hours,
+  failed: hours,
+  first: expect.stringMatching(/^duplicate_row: Record 6001 of the call has .* record 1,/),
+  last: expect.stringMatching(/^duplicate_row: Record 12000 of the call has .* record 6000,/),
+}
+
+const energyOf = async (client: Client, location: string): Promise<number | undefined> => {
+  const year = { start_time: '2025-01-01T00:00:00Z', end_time: '2026-01-01T00:00:00Z' }
+  const costs = await client.ask('POST', `/costs/interval/${location}`, year)
+  return (costs as unknown as { data: { energy: { value: number } }[] }).data[0]?.energy.value
+}
 
 /** Enough for the installation of packages on a slow network. */
 const installLimitMs = 420_000
@@ -92,6 +118,12 @@ describe.each([
       expect(records.filter(({ value }) => String(Number(value)) !== value).length).toBeGreaterThan(100)
     },
   )
+
+  it.skipIf(program === null)('refuses an identity that comes again with another value, in any chunk', async () => {
+    const { client, location_ids, input } = await twoQuantities(accountOf(), 1)
+    expect(JSON.parse(await run('run-duplicates', input))).toEqual([ofOneQuantity])
+    expect(await energyOf(client, location_ids[0] ?? '')).toBe(hours * 1_000)
+  })
 })
 
 describe.skipIf(!hasPython)('the Python client', () => {
@@ -151,5 +183,12 @@ describe.skipIf(!hasPython)('the Python client', () => {
       processed: [5_000, 5_000],
       read: Object.fromEntries(records.map(one => [one.record_reference_id, one.value])),
     })
+  })
+
+  it('refuses an identity that comes again with another value, in any chunk', async () => {
+    const { client, location_ids, input } = await twoQuantities(accountOf(), 2)
+    const summaries = JSON.parse(await runPython(['tests/run_duplicates.py'], JSON.stringify(input)))
+    expect(summaries).toEqual([ofOneQuantity, ofOneQuantity])
+    for (const location of location_ids) expect(await energyOf(client, location)).toBe(hours * 1_000)
   })
 })

@@ -100,10 +100,11 @@ class Client(Caller):
     def submit_records(self, records: Iterable[Any], *, chunk_records: int = 5_000) -> Iterator[Any]:
         """Upload records in chunks as NDJSON. Yields the receipt of each chunk.
 
-        A record that is sent twice counts once, so an upload that stopped can start again.
+        A record that is sent twice counts once, so an upload that stopped can start again. A record with the identity of
+        an earlier record of the call and another value fails with `duplicate_row` and the positions of both.
         """
         for chunk in cut_records(records, chunk_records):
-            yield self._call("meter_submit", body=chunk, content_type=NDJSON)
+            yield chunk.explain(self._call("meter_submit", body=chunk.body, content_type=NDJSON))
 
     def wait_for_batch(self, batch_id: str, *, timeout: float = 60.0) -> Any:
         """Wait until all records of a batch are processed or failed. Raises WattledgerError after `timeout` s."""
@@ -184,15 +185,15 @@ class AsyncClient(AsyncCaller):
     async def submit_records(
         self, records: Iterable[Any] | AsyncIterable[Any], *, chunk_records: int = 5_000
     ) -> AsyncIterator[Any]:
-        """Upload records in chunks as NDJSON. Yields the receipt of each chunk."""
+        """Upload records in chunks as NDJSON. Yields the receipt of each chunk, as the client without `async` does."""
         writer = ChunkWriter(chunk_records)
         async for record in _each(records):
             chunk = writer.add(record)
             if chunk is not None:
-                yield await self._call("meter_submit", body=chunk, content_type=NDJSON)
+                yield chunk.explain(await self._call("meter_submit", body=chunk.body, content_type=NDJSON))
         rest = writer.rest()
         if rest is not None:
-            yield await self._call("meter_submit", body=rest, content_type=NDJSON)
+            yield rest.explain(await self._call("meter_submit", body=rest.body, content_type=NDJSON))
 
     async def wait_for_batch(self, batch_id: str, *, timeout: float = 60.0) -> Any:
         """Wait until all records of a batch are processed or failed. Raises WattledgerError after `timeout` s."""

@@ -10,7 +10,7 @@ import { WattledgerError } from './errors.js'
 import { parseExact, writeExact } from './exact-json.js'
 import type { CallOptions, Input, OperationRow } from './operation.js'
 import { createPages, type Page } from './pages.js'
-import { type ChunkOptions, cutRecords } from './records.js'
+import { type ChunkOptions, cutRecords, explainDuplicates } from './records.js'
 import { readApiKey, readBaseUrl } from './settings.js'
 import { sendWithRetries, type TransportOptions, type WireRequest } from './transport.js'
 
@@ -71,7 +71,8 @@ export type Client<Operations, Inputs, RecordInput, Batch> = Operations & {
   readonly download: Download<Inputs>
   /**
    * Upload records in chunks as NDJSON, one chunk after the other. Yields the receipt of each chunk.
-   * Sending a record twice counts it once, so an upload that stopped can start again.
+   * Sending a record twice counts it once, so an upload that stopped can start again. A record with the identity of an
+   * earlier record of the call and another value fails with `duplicate_row` and the positions of both.
    */
   readonly submitRecords: (
     records: Iterable<RecordInput> | AsyncIterable<RecordInput>,
@@ -178,8 +179,10 @@ export const createAnyClient = (api: Api, options: ClientOptions): Readonly<Reco
       { signal, ...chunks }: ChunkOptions & CallOptions = {},
     ) {
       const headers = { 'Content-Type': 'application/x-ndjson' }
-      for await (const body of cutRecords(records, chunks))
-        yield await json(rowOf('meterSubmit'), { body, ...(signal === undefined ? {} : { signal }) }, headers)
+      for await (const chunk of cutRecords(records, chunks)) {
+        const input = { body: chunk.body, ...(signal === undefined ? {} : { signal }) }
+        yield explainDuplicates(await json(rowOf('meterSubmit'), input, headers), chunk)
+      }
     },
   }
 }
