@@ -10,7 +10,6 @@ import {
 import { createApiKey } from './platform/postgres/registry/api-keys.ts'
 import { appendAudit } from './platform/postgres/registry/audit-log.ts'
 import { withOperator } from './platform/postgres/transaction.ts'
-import type { System } from './system.ts'
 
 /**
  * Create the sandbox account at the first start. Later starts update the address in its file.
@@ -99,12 +98,21 @@ const requests = (baseUrl: string, key: string): string => `
     "start_time": "2026-01-15T00:00:00+01:00", "end_time": "2026-01-16T00:00:00+01:00"}'; echo
 `
 
+/** Addresses of a service that has started. */
+export type StartedService = {
+  readonly baseUrl: string
+  readonly metricsUrl: string
+  /** Null if the sandbox file was removed. */
+  readonly sandbox: Sandbox | null
+  /**
+   * True if the welcome text shows the keys.
+   * With an external PostgreSQL it does not, because output is often collected there.
+   */
+  readonly isFirstStart: boolean
+}
+
 /** Return the welcome text with addresses and first steps. The keys are shown at the first start only. */
-export const welcome = (
-  system: Pick<System, 'baseUrl' | 'metricsUrl' | 'sandbox' | 'isFirstStart'>,
-  dataFolder: string,
-  startupMs: number,
-): string => {
+export const welcome = (system: StartedService, dataFolder: string, startupMs: number): string => {
   const { baseUrl, metricsUrl, sandbox, isFirstStart } = system
   const head = `\nWattledger is ready on ${baseUrl} (${(startupMs / 1000).toFixed(1)} s)\n`
   const addresses = [

@@ -9,7 +9,6 @@ import { openCostWorker } from './cost-worker/open.ts'
 import { openIngestGateway } from './ingest-gateway/open.ts'
 import { authenticator, operatorAuthenticator } from './platform/access/authenticate.ts'
 import { bearerTokens } from './platform/access/bearer-token.ts'
-import type { Sandbox } from './platform/access/sandbox-file.ts'
 import { sealWith } from './platform/access/seal.ts'
 import { loadCredentialsKey, type Secret } from './platform/access/secrets.ts'
 import { keyVerifier } from './platform/access/verify-key.ts'
@@ -38,7 +37,7 @@ import { isLoopbackHost } from './platform/webhook-client/address-rule.ts'
 import { openWebhookHttpClient } from './platform/webhook-client/webhook-http-client.ts'
 import { openQueryService } from './query-service/open.ts'
 import { refusalEvents } from './query-service/refusal-events.ts'
-import { prepareSandbox } from './sandbox.ts'
+import { prepareSandbox, type StartedService } from './sandbox.ts'
 import { openStores, type Report, storeChecks } from './stores.ts'
 import { documentationPages } from './web/documentation/documentation-pages.ts'
 import { openWeb } from './web/open.ts'
@@ -47,18 +46,7 @@ import { referencePages } from './web/reference/reference-page.ts'
 import { openWebhookWorker } from './webhook-worker/open.ts'
 
 /** The running system of a process. Dispose drains it and closes its resources in reverse order. */
-export type System = AsyncDisposable & {
-  readonly baseUrl: string
-  readonly metricsUrl: string
-  readonly port: number
-  /** Null if the sandbox file was removed. */
-  readonly sandbox: Sandbox | null
-  /**
-   * True if the welcome text shows the keys.
-   * With an external PostgreSQL it does not, because output is often collected there.
-   */
-  readonly isFirstStart: boolean
-}
+export type System = AsyncDisposable & StartedService & { readonly port: number }
 
 /**
  * Time limits of a stop in ms, counted from its beginning. A stop takes at most 15 s.

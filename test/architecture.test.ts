@@ -6,6 +6,7 @@ import {
   oversizedFiles,
   type Source,
 } from './support/repository/import-boundaries.ts'
+import { importCircles } from './support/repository/import-circles.ts'
 import { brokenLinks, brokenSources, type LinkedFile, type LinkTargets, sourcesOf } from './support/repository/links.ts'
 import { countExpressions, slowExpressions } from './support/repository/regular-expressions.ts'
 
@@ -28,6 +29,10 @@ describe('the house', () => {
   it('has walls that no import passes', () => {
     expect(sources.length).toBeGreaterThan(10)
     expect(boundaryViolations(sources)).toEqual([])
+  })
+
+  it('has no circle of imports', () => {
+    expect(importCircles([...sources, ...tests])).toEqual([])
   })
 
   it('has no file over 350 lines', () => {
@@ -88,6 +93,18 @@ describe('the walls stop', () => {
 
   it.each(planted)('%s', (_, path, text) => {
     expect(boundaryViolations([{ path, text }])).toHaveLength(1)
+  })
+
+  it('a circle of imports', () => {
+    const circle: readonly Source[] = [
+      { path: 'services/a.ts', text: "import { b } from './domain/b.ts'" },
+      { path: 'services/domain/b.ts', text: "import type { C } from './c.ts'" },
+      { path: 'services/domain/c.ts', text: "export { a } from '../a.ts'" },
+    ]
+    expect(importCircles(circle)).toEqual([
+      'services/a.ts -> services/domain/b.ts -> services/domain/c.ts -> services/a.ts',
+    ])
+    expect(importCircles(circle.slice(0, 2))).toEqual([])
   })
 
   it('a file of 351 lines', () => {

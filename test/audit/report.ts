@@ -2,7 +2,7 @@ import { heading, paint, print, printTable, showProgress, whole } from '../demo/
 import type { BulkCounts } from './bulk/run-bulk.ts'
 import type { BulkVerdict } from './bulk/verify-bulk.ts'
 import type { Audit, Observer } from './run-audit.ts'
-import { type Difference, differenceKinds, type Verdict } from './verify/verdict.ts'
+import { type Difference, differenceKinds, type Verdict } from './verify/difference.ts'
 
 const titles = {
   fixture: ['Locations', 'locations'],

@@ -1,6 +1,7 @@
 import type { PriceUnit } from '../charge/charge.ts'
 import { localDayNumber, startOfDayNumber, type TimeZone } from '../civil-time.ts'
-import type { ConnectConfig } from './session.ts'
+import type { TariffDirection } from '../tariff/tariff.ts'
+import type { ConnectApiVersion } from './page.ts'
 
 /** Standing charge of a bill: `amount` is decimal text in major units. */
 export type StandingCharge = { readonly amount: string; readonly per: PriceUnit }
@@ -22,8 +23,13 @@ export const standingChargeUnit = (countryCode: string | undefined): PriceUnit =
  * Check if the pages of a session ask for a standing charge. The earlier API version has no charges, and sellers pay
  * none.
  */
-export const asksStandingCharge = ({ layout, direction }: Pick<ConnectConfig, 'layout' | 'direction'>): boolean =>
-  layout === 'current' && direction === 'IMPORT'
+export const asksStandingCharge = ({
+  layout,
+  direction,
+}: {
+  readonly layout: ConnectApiVersion
+  readonly direction: TariffDirection
+}): boolean => layout === 'current' && direction === 'IMPORT'
 
 /** Local days [startDay, endDay) of a charge; null is open. */
 export type ChargeDays = { readonly startDay: number | null; readonly endDay: number | null }

@@ -1,4 +1,4 @@
-import type { NotImported } from './report.ts'
+import type { NotImported, ReportCollector } from './report.ts'
 import {
   isSourceList,
   isSourceObject,
@@ -7,7 +7,6 @@ import {
   type SourceValue,
   sourceFault,
 } from './source-value.ts'
-import type { ImportReader } from './tariff-file.ts'
 
 /**
  * Members that the objects of a format can have. null: a value without objects. ANY: a value with names of its own,
@@ -114,7 +113,7 @@ const messageOf = ({ nearest, isMisplaced }: UnknownMember): string => {
 export const reportUnknown = (
   unknown: readonly UnknownMember[],
   { reason = 'unknown_member', affects }: Pick<NotImported, 'affects'> & Partial<Pick<NotImported, 'reason'>>,
-  { report }: Pick<ImportReader, 'report'>,
+  { report }: { readonly report: ReportCollector },
 ): boolean => {
   for (const member of unknown)
     report.addNotImported({ path: member.path, reason, affects, message: messageOf(member) })
@@ -125,7 +124,7 @@ export const reportUnknown = (
 export const reportKeptOut = (
   parts: readonly SourceField[],
   { reason = 'unknown_member', affects }: Pick<NotImported, 'affects'> & Partial<Pick<NotImported, 'reason'>>,
-  { report }: Pick<ImportReader, 'report'>,
+  { report }: { readonly report: ReportCollector },
 ): void => {
   const message = affects === 'price' ? 'Its tariff is not imported.' : 'Its charge is not imported.'
   for (const { path, value } of parts)

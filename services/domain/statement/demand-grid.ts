@@ -1,7 +1,6 @@
 import type { DayRange } from '../charge/charge-days.ts'
 import { startOfDayNumber, type TimeZone, utcOffsetPeriods } from '../civil-time.ts'
 import { minuteMs } from '../interval.ts'
-import type { MeteredEnergy } from './metered-energy.ts'
 
 /**
  * Intervals of demand in a range of local days: `edges[i]` to `edges[i + 1]`, on the local day `days[i]`.
@@ -42,7 +41,11 @@ export function* createDemandGrid(zone: TimeZone, minutes: number, range: DayRan
 }
 
 /** Return the intervals of demand of a range of days. Each range has one grid. */
-export function* demandGridOf(metered: MeteredEnergy, minutes: number, range: DayRange): Generator<null, DemandGrid> {
+export function* demandGridOf(
+  metered: { readonly timeZone: TimeZone; readonly grids: Map<string, DemandGrid> },
+  minutes: number,
+  range: DayRange,
+): Generator<null, DemandGrid> {
   const key = `${minutes} ${range.startDay} ${range.endDay}`
   const grid = metered.grids.get(key) ?? (yield* createDemandGrid(metered.timeZone, minutes, range))
   metered.grids.set(key, grid)

@@ -1,19 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { type Context, Hono } from 'hono'
 import { trimEnd } from '../../domain/trim-end.ts'
-import type { BearerTokens, TokenGrant } from '../../platform/access/bearer-token.ts'
-import type { OpenIdProvider } from '../../platform/access/openid-provider.ts'
-import type { PasswordHasher } from '../../platform/access/password-hash.ts'
-import type { Secret } from '../../platform/access/secrets.ts'
+import type { TokenGrant } from '../../platform/access/bearer-token.ts'
 import { type FairShare, fairShare } from '../../platform/concurrency/fair-share.ts'
 import { isFailure } from '../../platform/failure.ts'
-import type { PeerOf } from '../../platform/http/peer.ts'
-import type { SignInThrottle } from '../../platform/http/throttle/sign-in-throttle.ts'
-import type { Database } from '../../platform/postgres/database.ts'
-import type { Logger } from '../../platform/telemetry/logger.ts'
 import { icon } from '../ui-kit/frame.ts'
 import { accountRoutes } from './account.ts'
-import { apiFor, type FetchApi } from './api.ts'
+import { apiFor } from './api.ts'
+import type { ConsoleDependencies } from './console-dependencies.ts'
 import type { ConsoleRequest, ConsoleRoute } from './console-request.ts'
 import { batchRoutes } from './costs/batch-page.ts'
 import { correctionRoutes } from './costs/correction-pages.ts'
@@ -50,28 +44,6 @@ import { cookieFor, formToken, sessionOf, signOut, tokenOf } from './session.ts'
 import { answerLink, answerProvider, answerSignIn, passwordPath, signInPath, type VisitorRequest } from './sign-in.ts'
 import { simulationRoutes } from './simulations/simulation-pages.ts'
 import { statementRoutes } from './statements/statement-pages.ts'
-
-export type ConsoleDependencies = {
-  readonly database: Database
-  /** Hashes of passwords, and the limit of failed sign-ins. */
-  readonly passwords: PasswordHasher
-  readonly throttle: SignInThrottle
-  readonly peerOf: PeerOf
-  /** Visitors may sign in with an API key. */
-  readonly allowsKeys: boolean
-  /** OpenID provider for users; null without one. */
-  readonly provider: OpenIdProvider | null
-  /** Origin of the console; null: the origin of the request. */
-  readonly publicUrl: string | null
-  readonly bearerTokens: BearerTokens
-  /** Secret for the hashes of sessions and keys. */
-  readonly secret: Secret
-  /** The API of this service. */
-  readonly fetch: FetchApi
-  /** Return the current time in ms. */
-  readonly at: () => number
-  readonly logger: Pick<Logger, 'error' | 'warn'>
-}
 
 const pageNotFound = problemPage('Page not found', 'This page does not exist. Choose a page in the menu.', 404)
 const alreadySent = problemPage('Form already sent', 'This form was sent before. Load its page again.', 409)

@@ -1,9 +1,6 @@
 import { mayCall, type Operation } from '../../contract/operation.ts'
-import type { Html } from '../ui-kit/html.ts'
 import type { Api } from './api.ts'
-import type { TableView } from './kit/data-table.ts'
-import type { Undo } from './kit/last-action.ts'
-import type { PageView } from './page-frame.ts'
+import type { PageResult } from './page-frame.ts'
 import type { ConsoleSession } from './session.ts'
 
 /** A request with a session. */
@@ -31,15 +28,6 @@ export type ConsoleRequest = {
 /** Return whether the visitor may call an operation. Pages leave out the buttons of other operations. */
 export const mayDo = ({ session }: Pick<ConsoleRequest, 'session'>, operation: Pick<Operation, 'access'>): boolean =>
   mayCall(operation, session.scope)
-
-/**
- * Result of a route: a page, a part of a page, or the path of a redirect. A part can show its requests to the API. `sessionToken` replaces the session of the
- * browser; null ends it. The next page offers `undo`.
- */
-export type PageResult =
-  | PageView
-  | { readonly fragment: Html; readonly tables?: readonly TableView[]; readonly showsRequests?: boolean }
-  | { readonly to: string; readonly sessionToken?: string | null; readonly undo?: Undo }
 
 /** A page or an action; `:name` in the path is an id. */
 export type ConsoleRoute = {

@@ -1,7 +1,6 @@
 import { imageSources } from '../../contract/registry/account-brand.ts'
 import { brand } from '../ui-kit/frame.ts'
 import { type Content, type Html, html } from '../ui-kit/html.ts'
-import type { PageResult } from './console-request.ts'
 import { type ApiCall, apiRequests, partRequests } from './kit/api-requests.ts'
 import type { TableView } from './kit/data-table.ts'
 import { doneNotice } from './kit/done-notice.ts'
@@ -21,6 +20,15 @@ export type PageView = {
   readonly images?: readonly (string | null)[]
   readonly tables?: readonly TableView[]
 }
+
+/**
+ * Result of a route: a page, a part of a page, or the path of a redirect. A part can show its requests to the API. `sessionToken` replaces the session of the
+ * browser; null ends it. The next page offers `undo`.
+ */
+export type PageResult =
+  | PageView
+  | { readonly fragment: Html; readonly tables?: readonly TableView[]; readonly showsRequests?: boolean }
+  | { readonly to: string; readonly sessionToken?: string | null; readonly undo?: Undo }
 
 /** Allow scripts and styles of this service, and images of the given hosts. Inline scripts and styles are refused. */
 export const contentSecurityPolicy = (images: readonly (string | null)[] = []): string =>

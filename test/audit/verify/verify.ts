@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../../support/system/client.ts'
 import type { DeadLetter } from '../audited-system.ts'
 import type { AuditFixture, CreatedLocation } from '../history/create-fixture.ts'
+import type { Difference, Verdict } from './difference.ts'
 import { type JournalSummaries, summarizeJournals } from './summarize-journals.ts'
-import { type Difference, type Verdict, verifyLocations, verifyReceipts } from './verdict.ts'
+import { verifyLocations, verifyReceipts } from './verdict.ts'
 
 export type VerificationInput = {
   readonly client: Client

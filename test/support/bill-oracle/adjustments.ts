@@ -1,9 +1,10 @@
 import type { BillInput, FinalLine, FinalStatement } from './bill-input.ts'
 import { type OpenLine, readRange } from './bill-line.ts'
-import type { BillStatement } from './bill-statement.ts'
 import { nanoOf } from './fraction.ts'
 
 type Sums = Map<string, bigint>
+
+type BilledPeriods = { readonly periods: FinalStatement['periods'] }
 
 const addLines = (sums: Sums, lines: readonly FinalLine[], sign: bigint): void => {
   for (const { component, tax, amount_rounded } of lines) {
@@ -12,8 +13,7 @@ const addLines = (sums: Sums, lines: readonly FinalLine[], sign: bigint): void =
   }
 }
 
-const linesOf = ({ periods }: { readonly periods: FinalStatement['periods'] }): FinalLine[] =>
-  periods.flatMap(({ lines }) => lines)
+const linesOf = ({ periods }: BilledPeriods): FinalLine[] => periods.flatMap(({ lines }) => lines)
 
 /**
  * Return what each earlier final statement would be now, less what it was, less the adjustments that are final: a line
@@ -21,7 +21,7 @@ const linesOf = ({ periods }: { readonly periods: FinalStatement['periods'] }): 
  */
 export const adjustmentLines = (
   input: BillInput,
-  calculate: (input: BillInput) => BillStatement,
+  calculate: (input: BillInput) => BilledPeriods,
 ): readonly OpenLine[] => {
   const finals = [...(input.finals ?? [])]
   const start = readRange(input.statement).first

@@ -6,16 +6,9 @@ import {
 import { numberText } from '../../../contract/json/exact-number.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
-import {
-  type ConsoleRequest,
-  type ConsoleRoute,
-  getRoute,
-  mayDo,
-  type PageResult,
-  postRoute,
-} from '../console-request.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo, postRoute } from '../console-request.ts'
 import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
-import { form, type PageView } from '../page-frame.ts'
+import { form, type PageResult, type PageView } from '../page-frame.ts'
 import { errorNotice, facts, hasOlderRows, instant, listQuery, pageLinks, showResult } from '../page-parts.ts'
 
 const statusTags = {

@@ -9,17 +9,10 @@ import {
 import { webhookResendCreate } from '../../../contract/events/webhook-resend.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ApiResult, Fault, ListOf } from '../api.ts'
-import {
-  type ConsoleRequest,
-  type ConsoleRoute,
-  getRoute,
-  mayDo,
-  type PageResult,
-  postRoute,
-} from '../console-request.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo, postRoute } from '../console-request.ts'
 import { confirmationFault, confirmPage } from '../kit/confirm.ts'
 import type { TableView } from '../kit/data-table.ts'
-import { form, type PageView } from '../page-frame.ts'
+import { form, type PageResult, type PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field, instant, listQuery, pageLinks, showResult } from '../page-parts.ts'
 import { deliveryTable, failureNotice } from './webhook-deliveries.ts'
 

@@ -1,6 +1,7 @@
 import type { SearchHit, SearchKind, SearchWire } from '../../../contract/registry/search.ts'
 import { type Content, html } from '../../ui-kit/html.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult } from '../console-request.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
+import type { PageResult } from '../page-frame.ts'
 import { errorNotice } from '../page-parts.ts'
 
 type KindView = { readonly title: string; readonly path: (hit: SearchHit) => string }

@@ -1,6 +1,5 @@
 import { csvText } from '../../../contract/costs/csv.ts'
 import { asMarkup, type Content, type Html, html } from '../../ui-kit/html.ts'
-import type { ConsoleRequest } from '../console-request.ts'
 import { compareTexts } from './amount.ts'
 
 /** Column of a table. `key` names it in CSV and in `sort`. */
@@ -66,7 +65,7 @@ const sorted = <Item>(options: TableOptions<Item>, order: Order | null): readonl
 }
 
 /** Path and parameters of the page with a table. */
-type Place = Pick<ConsoleRequest, 'path' | 'query'>
+type Place = { readonly path: string; readonly query: URLSearchParams }
 
 /** Return the address of the page with other parameters. Null removes a parameter. */
 export const withParameters = ({ path, query }: Place, changes: Readonly<Record<string, string | null>>): string => {

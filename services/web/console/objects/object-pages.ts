@@ -1,21 +1,14 @@
 import type { DryRunWire as DryRun } from '../../../contract/dry-run.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { Fault, ListOf } from '../api.ts'
-import {
-  type ConsoleRequest,
-  type ConsoleRoute,
-  getRoute,
-  mayDo,
-  type PageResult,
-  postRoute,
-} from '../console-request.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo, postRoute } from '../console-request.ts'
 import { curlBlock } from '../kit/api-requests.ts'
 import { checkedChange, dryRunText, isRefused } from '../kit/checked-change.ts'
 import { confirmationFault, confirmPage } from '../kit/confirm.ts'
 import { dataTable } from '../kit/data-table.ts'
 import { locationColumn, newestLocations } from '../kit/location-names.ts'
 import { objectLinks } from '../kit/object-name.ts'
-import { form, type PageView } from '../page-frame.ts'
+import { form, type PageResult, type PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field, hasOlderRows, listQuery, pageLinks } from '../page-parts.ts'
 import { formFields, formText, inputOf, readBody } from './object-form.ts'
 import type { Deletion, FilterOptions, FormMember, ObjectKind } from './object-kind.ts'

@@ -1,9 +1,9 @@
 import type { PlanWire } from '../../../contract/plans/plan.ts'
 import { type Content, html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from '../console-request.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, postRoute } from '../console-request.ts'
 import { checkedChange } from '../kit/checked-change.ts'
-import { form, type PageView } from '../page-frame.ts'
+import { form, type PageResult, type PageView } from '../page-frame.ts'
 import { errorNotice, field } from '../page-parts.ts'
 import { isPage, planRoute, problem, withPlan } from './plan-pages.ts'
 import {

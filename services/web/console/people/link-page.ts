@@ -6,7 +6,7 @@ import { type FoundLink, findUserLink, spendUserLink } from '../../../platform/p
 import { type SignInUser, setUserPassword } from '../../../platform/postgres/users/user-sign-in.ts'
 import { html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
-import type { ConsoleDependencies } from '../console-pages.ts'
+import type { ConsoleDependencies } from '../console-dependencies.ts'
 import { form, type PageView } from '../page-frame.ts'
 import { problemPage, signInLink } from '../page-parts.ts'
 import { newPasswordFields, readNewPassword } from './new-password.ts'

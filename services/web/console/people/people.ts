@@ -8,17 +8,10 @@ import {
 } from '../../../contract/users/user.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { Fault, ListOf } from '../api.ts'
-import {
-  type ConsoleRequest,
-  type ConsoleRoute,
-  getRoute,
-  mayDo,
-  type PageResult,
-  postRoute,
-} from '../console-request.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo, postRoute } from '../console-request.ts'
 import { confirmationFault, confirmPage } from '../kit/confirm.ts'
 import { dataTable } from '../kit/data-table.ts'
-import { form, type PageView } from '../page-frame.ts'
+import { form, type PageResult, type PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field, hasOlderRows, instant, listQuery, pageLinks } from '../page-parts.ts'
 
 type UserWithLink = UserWire & { readonly link: string; readonly link_expires: string }

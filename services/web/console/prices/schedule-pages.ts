@@ -6,14 +6,7 @@ import { writeInstant } from '../../../domain/instant.ts'
 import { dayMs, hourMs } from '../../../domain/interval.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
 import type { Fault, ListOf } from '../api.ts'
-import {
-  type ConsoleRequest,
-  type ConsoleRoute,
-  getRoute,
-  mayDo,
-  type PageResult,
-  postRoute,
-} from '../console-request.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo, postRoute } from '../console-request.ts'
 import { exactText, money, percent } from '../kit/amount.ts'
 import { curlBlock } from '../kit/api-requests.ts'
 import { dataTable, type TableView } from '../kit/data-table.ts'
@@ -24,7 +17,7 @@ import { locationField, newestLocations } from '../kit/location-names.ts'
 import { objectName } from '../kit/object-name.ts'
 import { enteredText } from '../kit/object-text.ts'
 import type { ChartBand } from '../kit/step-chart.ts'
-import { form, type PageView } from '../page-frame.ts'
+import { form, type PageResult, type PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, instant, showResult } from '../page-parts.ts'
 import { intervalPrices, type PricesWire, priceChart } from './price-pages.ts'
 import {

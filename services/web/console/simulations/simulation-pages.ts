@@ -5,13 +5,13 @@ import { civilDate, dayNumber, parseDate, writeDate } from '../../../domain/civi
 import { runToEnd } from '../../../domain/run-to-end.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult } from '../console-request.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
 import { differenceOf, exactText, money, wholeNumber } from '../kit/amount.ts'
 import { curlBlock } from '../kit/api-requests.ts'
 import { type Column, dataTable, type TableView, withParameters } from '../kit/data-table.ts'
 import { firstSimulation } from '../kit/first-requests.ts'
 import { findObject } from '../kit/object-text.ts'
-import type { PageView } from '../page-frame.ts'
+import type { PageResult, PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field } from '../page-parts.ts'
 
 type Line = { readonly component: string; readonly name: string; readonly amount: JsonNumber }

@@ -4,21 +4,14 @@ import { statementFinalise, statementVoid } from '../../../contract/statements/s
 import { civilDate, dayNumber, parseDate, writeDate } from '../../../domain/civil-date.ts'
 import { asMarkup, type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
-import {
-  type ConsoleRequest,
-  type ConsoleRoute,
-  getRoute,
-  mayDo,
-  type PageResult,
-  postRoute,
-} from '../console-request.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo, postRoute } from '../console-request.ts'
 import { counted, exactText, money } from '../kit/amount.ts'
 import { confirmationFault, confirmPage } from '../kit/confirm.ts'
 import { withParameters } from '../kit/data-table.ts'
 import { type LocationNames, locationField, newestLocations } from '../kit/location-names.ts'
 import { objectName } from '../kit/object-name.ts'
 import { historySection } from '../objects/tariff-kind.ts'
-import type { PageView } from '../page-frame.ts'
+import type { PageResult, PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field, instant } from '../page-parts.ts'
 import { planComparison } from '../simulations/simulation-pages.ts'
 import { finalStatements, finalStatementsPath } from './final-statements.ts'

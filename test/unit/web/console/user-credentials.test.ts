@@ -12,7 +12,7 @@ import {
   setUserPassword,
   setUserProvider,
 } from '../../../../services/platform/postgres/users/user-sign-in.ts'
-import type { ConsoleDependencies } from '../../../../services/web/console/console-pages.ts'
+import type { ConsoleDependencies } from '../../../../services/web/console/console-dependencies.ts'
 import { openLink, useLink } from '../../../../services/web/console/people/link-page.ts'
 import { signInWithPassword, startUserSession } from '../../../../services/web/console/people/sign-in-user.ts'
 import { sessionOf } from '../../../../services/web/console/session.ts'
