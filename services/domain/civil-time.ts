@@ -1,5 +1,6 @@
 import { type CivilDate, civilDate, dayNumber, weekdayOf } from './civil-date.ts'
 import { dayMs, hourMs, type Interval } from './interval.ts'
+import { firstIndexAbove } from './sorted.ts'
 
 /**
  * UTC offsets of a time zone as plain data, so that the domain needs no calendar package.
@@ -24,16 +25,7 @@ export type LocalDay = CivilDate & Interval & { readonly offsetPeriods: readonly
 export type CalendarUnit = 'HOUR' | 'DAY' | 'MONTH'
 
 /** Return the index of the offset that applies at an instant. */
-const offsetIndex = (zone: TimeZone, at: number): number => {
-  let low = 0
-  let high = zone.changes.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((zone.changes[middle] as number) <= at) low = middle + 1
-    else high = middle
-  }
-  return low
-}
+const offsetIndex = (zone: TimeZone, at: number): number => firstIndexAbove(zone.changes, at)
 
 const offsetOf = (zone: TimeZone, index: number): number => zone.offsets[index] as number
 const changeAfter = (zone: TimeZone, index: number): number => zone.changes[index] ?? Number.POSITIVE_INFINITY

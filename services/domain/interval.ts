@@ -1,3 +1,5 @@
+import { firstIndex } from './sorted.ts'
+
 /** Lengths of time in ms. A day here is 24 hours; for days of a calendar see `civil-time.ts`. */
 export const minuteMs = 60_000
 export const hourMs = 3_600_000
@@ -33,14 +35,9 @@ export const unionOfIntervals = (intervals: readonly Interval[]): readonly Inter
  * The search is binary: the time grows with the number of parts found, not with the union.
  */
 export const intervalsWithin = ({ start, end }: Interval, union: readonly Interval[]): readonly Interval[] => {
-  let [lowIndex, highIndex] = [0, union.length]
-  while (lowIndex < highIndex) {
-    const middle = (lowIndex + highIndex) >>> 1
-    if ((union[middle] as Interval).end <= start) lowIndex = middle + 1
-    else highIndex = middle
-  }
   const found: Interval[] = []
-  for (let index = lowIndex; index < union.length; index += 1) {
+  const first = firstIndex(union.length, index => (union[index] as Interval).end > start)
+  for (let index = first; index < union.length; index += 1) {
     const interval = union[index] as Interval
     if (interval.start >= end) break
     if (start < end) found.push({ start: Math.max(interval.start, start), end: Math.min(interval.end, end) })

@@ -1,6 +1,7 @@
 import { civilDate, weekdayOf } from '../civil-date.ts'
 import { type TimeZone, utcOffsetPeriodAt, utcOffsetPeriods } from '../civil-time.ts'
 import { dayMs, type Interval } from '../interval.ts'
+import { firstIndexAbove } from '../sorted.ts'
 import { dayNames, monthNames, secondsPerDay } from '../tariff/day-pattern.ts'
 import type { ChargeDay, ChargeWindow, ClockHours } from './charge.ts'
 import type { LocationCalendar } from './location-calendar.ts'
@@ -88,16 +89,6 @@ const createDayWeights = (
   }
 }
 
-const indexAt = (starts: readonly number[], second: number): number => {
-  let [low, high] = [0, starts.length]
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1
-    if ((starts[middle] as number) <= second) low = middle
-    else high = middle
-  }
-  return low
-}
-
 /**
  * Create a function that returns the weight of an instant (1e-9): that of the first window that contains the instant,
  * or 0. Without windows each instant has weight 1.
@@ -120,7 +111,7 @@ export const createWindowWeights = (
       day = localDay
       ofDay = weightsOf(localDay)
     }
-    return ofDay.weights[indexAt(ofDay.starts, Math.floor((local - day * dayMs) / 1000))] as number
+    return ofDay.weights[firstIndexAbove(ofDay.starts, Math.floor((local - day * dayMs) / 1000)) - 1] as number
   }
 }
 
@@ -135,7 +126,7 @@ export const createTimeInWindows = (
   const weightsOf = createDayWeights(windows, calendar)
   const timeInDay = ({ starts, weights }: DayWeights, midnight: number, from: number, to: number): number => {
     let timeMs = 0
-    for (let index = indexAt(starts, (from - midnight) / 1000); index < starts.length; index += 1) {
+    for (let index = firstIndexAbove(starts, (from - midnight) / 1000) - 1; index < starts.length; index += 1) {
       const start = Math.max(from, midnight + (starts[index] as number) * 1000)
       const end = Math.min(to, midnight + (starts[index + 1] ?? secondsPerDay) * 1000)
       if (start >= to) break

@@ -5,6 +5,7 @@ import type { Interval } from '../interval.ts'
 import { divideHalfEven, type Energy, type Money } from '../quantity.ts'
 import type { PlannedDevice, PlanPiece } from '../schedule/amount-request.ts'
 import { energyUnitMs } from '../schedule/plan-slots.ts'
+import { firstIndexAbove } from '../sorted.ts'
 import { demandGridOf } from '../statement/demand-grid.ts'
 import { demandLine, type MonthPowers } from '../statement/demand-line.ts'
 import { type EnergySums, type MeteredEnergy, sumEnergy, withSums } from '../statement/metered-energy.ts'
@@ -70,17 +71,6 @@ export function* createDemandMeter({ context, charges }: ChargedDemand, time: In
   return { context, months }
 }
 
-/** Return the index of the interval that contains an instant. */
-const indexAt = (edges: readonly number[], at: number): number => {
-  let [low, high] = [0, edges.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((edges[middle] as number) <= at) low = middle + 1
-    else high = middle
-  }
-  return low - 1
-}
-
 /** Number of planned energies between two pauses. */
 const plannedPerPause = 1_024
 
@@ -95,7 +85,7 @@ function* sumsWithPlan(
     const sums = [...energies]
     for (const [count, { at, deviceId, flow: plannedFlow, energy }] of planned.entries()) {
       if (count % plannedPerPause === 0) yield null
-      const index = indexAt(edges, at)
+      const index = firstIndexAbove(edges, at) - 1
       if (plannedFlow !== flow || index < 0 || index >= sums.length) continue
       if (deviceIds !== null && !deviceIds.some(id => id === deviceId)) continue
       sums[index] = (sums[index] as Energy) + energy
@@ -166,7 +156,7 @@ export function* energiesOfPieces(
   const planned: PlannedEnergy[] = []
   for (const { device, pieces } of devices) {
     for (const { start, end, power } of pieces) {
-      for (let from = start, index = indexAt(edges, start) + 1; from < end; index += 1) {
+      for (let from = start, index = firstIndexAbove(edges, start); from < end; index += 1) {
         const at = from
         from = Math.min(end, edges[index] ?? end)
         const energy = divideHalfEven(power * BigInt(from - at), energyUnitMs)

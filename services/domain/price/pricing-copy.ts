@@ -1,6 +1,7 @@
 import type { LocationCalendar } from '../charge/location-calendar.ts'
 import type { TimeZone } from '../civil-time.ts'
 import { dayMs, type Interval, overlaps } from '../interval.ts'
+import { firstIndexAbove, firstIndexFrom } from '../sorted.ts'
 import { type CompiledSchedule, compileSchedule } from '../tariff/compiled-schedule.ts'
 import type { PlanInput, PricePlan } from '../tariff/price-plan.ts'
 import type { PricingPool } from '../tariff/pricing-pool.ts'
@@ -38,22 +39,10 @@ export type PricingCopy = {
   }[]
 }
 
-/** Return the index of the first value above (`isAbove`) or at an instant, in a sorted list. */
-const firstIndexAfter = (list: readonly number[], at: number, isAbove: boolean): number => {
-  let [low, high] = [0, list.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    const value = list[middle] as number
-    if (isAbove ? value <= at : value < at) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
 /** Return the range of prices of a series that share time with an interval. */
 const indexesWithin = ({ starts, ends }: MarketSeries, { start, end }: Interval): readonly [number, number] => [
-  firstIndexAfter(ends, start, true),
-  firstIndexAfter(starts, end, false),
+  firstIndexAbove(ends, start),
+  firstIndexFrom(starts, end),
 ]
 
 const pricesWithin = (series: MarketSeries, interval: Interval): MarketSeries => {

@@ -1,5 +1,6 @@
 import { isEstimate } from '../cost/covered-intervals.ts'
 import { type Interval, intervalsWithin, unionOfIntervals } from '../interval.ts'
+import { firstIndex } from '../sorted.ts'
 import type { VersionedRecord } from './change-set.ts'
 
 /** Record that is valid after a change. `isNew`: its energy or its sort key can differ from the stored form. */
@@ -28,13 +29,8 @@ const overlapTest = (intervals: readonly Interval[]): ((other: Interval) => bool
   let last = Number.NEGATIVE_INFINITY
   const ends = sorted.map(({ end }) => (last = Math.max(last, end)))
   return other => {
-    let [low, high] = [0, sorted.length]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((sorted[middle] as Interval).start < other.end) low = middle + 1
-      else high = middle
-    }
-    return low > 0 && (ends[low - 1] as number) > other.start
+    const count = firstIndex(sorted.length, index => (sorted[index] as Interval).start >= other.end)
+    return count > 0 && (ends[count - 1] as number) > other.start
   }
 }
 

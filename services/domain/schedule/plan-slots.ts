@@ -1,5 +1,6 @@
 import { type Interval, overlaps } from '../interval.ts'
 import { cumulativeShare, divideHalfEven, type Energy, type Price } from '../quantity.ts'
+import { firstIndexFrom } from '../sorted.ts'
 import type { ExpectedGeneration, PlannedDevice, PlanPrice, Power } from './amount-request.ts'
 import type { FlowProblem } from './flow-problem.ts'
 
@@ -128,19 +129,10 @@ export const flowProblem = (
   scale: PlanScale,
 ): FlowProblem => {
   const starts = slots.map(({ start }) => start)
-  const firstFrom = (at: number): number => {
-    let [low, high] = [0, starts.length]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((starts[middle] as number) < at) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
   return {
     slotLength: Float64Array.from(slots, ({ start, end }) => (end - start) / scale.timeUnitMs),
-    firstSlot: Int32Array.from(devices, ({ start }) => firstFrom(start)),
-    endSlot: Int32Array.from(devices, ({ end }) => firstFrom(end)),
+    firstSlot: Int32Array.from(devices, ({ start }) => firstIndexFrom(starts, start)),
+    endSlot: Int32Array.from(devices, ({ end }) => firstIndexFrom(starts, end)),
     rate: Float64Array.from(devices, ({ power }) => onScale(scale, power * BigInt(scale.timeUnitMs))),
     demand: Float64Array.from(devices, ({ energy }) => onScale(scale, energy * energyUnitMs)),
     minEnergy: Number(energyUnitMs) / Number(scale.unit),

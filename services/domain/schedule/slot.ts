@@ -1,6 +1,7 @@
 import { type Interval, intervalLength } from '../interval.ts'
 import type { PriceElement } from '../price/price-series.ts'
 import { divideHalfEven, type Price } from '../quantity.ts'
+import { firstIndex } from '../sorted.ts'
 
 /** Cheapest (LOW) or most expensive (HIGH) part of the prices. */
 export type Segment = 'LOW' | 'HIGH'
@@ -169,14 +170,9 @@ const sumsOf = (group: readonly PriceElement[]): ((at: number) => bigint) => {
   const sums: bigint[] = [0n]
   for (const { start, end, price } of group) sums.push((sums.at(-1) ?? 0n) + price * BigInt(end - start))
   return at => {
-    let [low, high] = [0, group.length]
-    while (high - low > 1) {
-      const middle = (low + high) >>> 1
-      if ((group[middle] as PriceElement).start <= at) low = middle
-      else high = middle
-    }
-    const element = group[low] as PriceElement
-    return (sums[low] ?? 0n) + element.price * BigInt(at - element.start)
+    const index = Math.max(0, firstIndex(group.length, one => (group[one] as PriceElement).start > at) - 1)
+    const element = group[index] as PriceElement
+    return (sums[index] ?? 0n) + element.price * BigInt(at - element.start)
   }
 }
 

@@ -3,6 +3,7 @@ import { civilDate, weekdayOf } from '../civil-date.ts'
 import { nextLocalMonth, startOfLocalMonth, type TimeZone, utcOffsetPeriods } from '../civil-time.ts'
 import { dayMs } from '../interval.ts'
 import type { Price } from '../quantity.ts'
+import { firstIndexAbove } from '../sorted.ts'
 import type { CompiledSchedule } from './compiled-schedule.ts'
 import type { Rate } from './rate.ts'
 import { specialDayMask } from './special-days.ts'
@@ -178,14 +179,7 @@ const firstIntervalAfter = ({ starts, ends }: MarketSeries, at: number): number 
   // Most series have intervals of equal length and no gap.
   const guess = Math.floor((at - first) / ((ends[0] ?? 1) - first))
   if ((starts[guess] ?? Number.POSITIVE_INFINITY) <= at && (ends[guess] as number) > at) return guess
-  let low = 0
-  let high = ends.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((ends[middle] as number) <= at) low = middle + 1
-    else high = middle
-  }
-  return low
+  return firstIndexAbove(ends, at)
 }
 
 /**
@@ -268,14 +262,4 @@ export const getPlanDay = (plan: PricePlan, day: number): PlanDay => {
 }
 
 /** Return the index of the segment that applies at an instant of the day. */
-export const segmentIndex = (day: PlanDay, at: number): number => {
-  const { starts } = day
-  let low = 0
-  let high = starts.length
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1
-    if ((starts[middle] as number) <= at) low = middle
-    else high = middle
-  }
-  return low
-}
+export const segmentIndex = ({ starts }: PlanDay, at: number): number => Math.max(0, firstIndexAbove(starts, at) - 1)

@@ -7,7 +7,7 @@ import { dayCount, firstDay, maxLengthMs } from '../../support/ledger/generate-s
 import type { LedgerLocation, LedgerRecord } from '../../support/ledger/journal.ts'
 import { identityOf } from '../../support/ledger/summarize-journal.ts'
 import type { Client } from '../../support/system/client.ts'
-import type { Difference } from '../verify/verdict.ts'
+import type { Difference } from '../verify/difference.ts'
 import { acceptedRecords, type BulkSubmission } from './plan-bulk.ts'
 import type { BulkProgress } from './send-bulk.ts'
 
