@@ -24,7 +24,14 @@ const isSound = [
 
 const folder = mkdtempSync(join(tmpdir(), 'wattledger-check-'))
 const report = join(folder, 'tests.json')
-run('tests', 'npm', ['test', '--', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`])
+run('tests', 'npm', [
+  'test',
+  '--',
+  '--reporter=default',
+  '--reporter=json',
+  `--outputFile.json=${report}`,
+  '--reporter=./test/support/test-run/file-times.ts',
+])
 const counts = JSON.parse(readFileSync(report, 'utf8'))
 rmSync(folder, { recursive: true })
 const skipped = counts.numPendingTests + counts.numTodoTests
