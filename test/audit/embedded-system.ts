@@ -3,10 +3,15 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../support/system/client.ts'
 import { launchSystem, type RunningSystem, startSystem } from '../support/system/running-system.ts'
+import { rotatingClocks } from '../support/system/shifted-clock.ts'
 import { type AuditedSystem, alterRow, type Caller, renewingClient } from './audited-system.ts'
 
-/** Create an embedded system on a data folder, not started. Its fault is SIGKILL. */
+/**
+ * Create an embedded system on a data folder, not started. Its fault is SIGKILL. The clock of its machine is wrong, in
+ * another way after each start.
+ */
 export const embeddedSystem = (folder: string): AuditedSystem => {
+  const nextClock = rotatingClocks()
   let system: RunningSystem | null = null
   let caller: (() => Caller) | null = null
 
@@ -16,7 +21,7 @@ export const embeddedSystem = (folder: string): AuditedSystem => {
   }
 
   const start = async (): Promise<Client> => {
-    const started = await startSystem(folder)
+    const started = await startSystem(folder, nextClock())
     system = started
     const client = await renewingClient(() => started.sandbox)
     const lifetime = { isOver: () => system !== started }
@@ -32,7 +37,7 @@ export const embeddedSystem = (folder: string): AuditedSystem => {
   }
 
   const killWhileStarting = async (afterMs: number): Promise<void> => {
-    const launched = launchSystem(folder)
+    const launched = launchSystem(folder, nextClock())
     await sleep(afterMs)
     launched.process.kill('SIGKILL')
     await launched.exited

@@ -9,6 +9,7 @@ import { openTestDatabase } from '../stores/postgres.ts'
 import { severablePostgres } from '../stores/severable-postgres.ts'
 import { runCommand } from '../system/run-command.ts'
 import { dataFolder, launchSystem, removeData } from '../system/running-system.ts'
+import { rotatingClocks } from '../system/shifted-clock.ts'
 import { sessionMs } from './test-log.ts'
 
 /** A process that runs some of the roles. */
@@ -22,8 +23,11 @@ export type RoleProcess = {
   readonly end: (signal: NodeJS.Signals) => Promise<number | null>
 }
 
+const nextClock = rotatingClocks()
+
 /**
- * Start a process with some roles on external stores and wait until it is ready.
+ * Start a process with some roles on external stores and wait until it is ready. The clock of its machine is wrong, in
+ * another way for each process.
  * Kills the process if it is not ready in time.
  */
 export const startRoles = async (
@@ -31,7 +35,12 @@ export const startRoles = async (
   variables: Readonly<Record<string, string>>,
   roles: readonly Role[],
 ): Promise<RoleProcess> => {
-  const { process: child, output, exited, ready } = launchSystem(folder, variables, ['--roles', roles.join(',')])
+  const {
+    process: child,
+    output,
+    exited,
+    ready,
+  } = launchSystem(folder, { ...nextClock(), ...variables }, ['--roles', roles.join(',')])
   try {
     await ready()
   } catch (error) {

@@ -5,20 +5,15 @@ import { doneBatch, startBatch } from '../../support/statements/statement-batch.
 import { login } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
 import { dataFolder, removeData, startSystem } from '../../support/system/running-system.ts'
+import { clockShiftsMs, shiftedClock } from '../../support/system/shifted-clock.ts'
 import { until } from '../../support/system/until.ts'
 
 const folder = dataFolder()
-const shiftClock = new URL('../../support/system/shift-clock.mjs', import.meta.url).href
 
 /** Start the service with a clock that is wrong by `shiftMs`. The clock of its database is right. */
 const startShifted = (shiftMs: number) =>
-  startSystem(folder, {
-    WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
-    NODE_OPTIONS: `--import=${shiftClock}`,
-    CLOCK_SHIFT_MS: String(shiftMs),
-  })
+  startSystem(folder, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8', ...shiftedClock(shiftMs) })
 
-const hourMs = 3_600_000
 const day = { start_date: '2025-06-02', end_date: '2025-06-03', finalise: true }
 
 describe('a service whose clock is wrong', () => {
@@ -33,7 +28,7 @@ describe('a service whose clock is wrong', () => {
   })
 
   // Each start has the data, claims and leases of the start before, whose clock was wrong by another amount.
-  it.each([hourMs, -hourMs, 10_000, -10_000])(
+  it.each(clockShiftsMs)(
     'by %i ms gives every time as its database, and does all work',
     { timeout: 120_000 },
     async shiftMs => {
