@@ -1,10 +1,11 @@
+import { dipMs, type RegisterRule } from '../domain/record/reading-rules.ts'
 import { recordDefaults } from '../domain/record/record.ts'
-import { type RegisterInterval, updateRegister } from '../domain/record/register.ts'
+import { type RegisterInterval, type RegisterUpdate, updateRegister } from '../domain/record/register.ts'
 import { tenantKey } from '../domain/tenant.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import {
+  type FoundReadings,
   type MeterReadingRow,
-  type ReadingQuery,
   readingsAround,
   registerKey,
 } from '../platform/clickhouse/readings/meter-readings.ts'
@@ -14,13 +15,17 @@ import type { ReadingChunk } from '../platform/log/messages.ts'
 import { rowVersionOf } from '../platform/log/row-version.ts'
 import type { MessageOrigin, RecordToCost } from './record-to-cost.ts'
 
-/** Reading of a message, as the row to store if it is valid. */
-export type ReadingToStore = { readonly row: MeterReadingRow; readonly origin: MessageOrigin }
+/** Reading of a message, as the row to store if it is valid, and the properties of its register. */
+export type ReadingToStore = {
+  readonly row: MeterReadingRow
+  readonly rule: RegisterRule | null
+  readonly origin: MessageOrigin
+}
 
 /**
  * Register interval to cost as a record, with the part of its closing reading. A withdrawn interval has no energy, the
- * part of its opening reading, and the latest possible end. `origin`: the message of the reading that changed in this
- * step.
+ * part of its opening reading, and the latest possible end. `origin`: the message of its reading that arrived in this
+ * step, else that of the last reading.
  */
 export type IntervalToCost = RecordToCost & { readonly isWithdrawn: boolean }
 
@@ -38,21 +43,26 @@ export const readingsOfChunk = (
   origin: MessageOrigin,
 ): readonly ReadingToStore[] => {
   let position = 0
-  return chunk.parts.flatMap(({ readings, ...part }) =>
+  return chunk.parts.flatMap(({ readings, register: rule, ...part }) =>
     readings.map((reading): ReadingToStore => {
       const version = rowVersionOf(generation, origin.message.offset, position)
       position += 1
-      return { row: { ...part, ...reading, version, sourceVersion: version }, origin }
+      return { row: { ...part, ...reading, isDoubtful: false, version, sourceVersion: version }, rule, origin }
     }),
   )
 }
 
-/** Newest reading of each register, by `registerKey`. Later readings need no read of the store. */
-export type NewestReadings = Map<string, MeterReadingRow>
+/**
+ * By `registerKey`, the readings of each register that decide about later ones, by time. Later readings of a register
+ * of the same kind need no read of the store.
+ */
+export type NewestReadings = Map<string, { readonly kind: RegisterKind; readonly readings: readonly MeterReadingRow[] }>
+type RegisterKind = RegisterRule['kind'] | undefined
 
 /**
  * Calculate the intervals of a step's readings, in the order of the partition, with the stored readings around them. It
- * reads the store once for each account and mode.
+ * reads the store once for each account and mode, and again for registers whose intervals depend on readings further
+ * away.
  * Law: the same messages give the same rows, even if some or all of them are stored already.
  * Failures depend on the readings that were stored before. Therefore store `failures` before `readings`, and `readings`
  * after all other rows.
@@ -66,67 +76,100 @@ export const costReadings = async (
   const readings: MeterReadingRow[] = []
   const intervals: IntervalToCost[] = []
   const failures: BatchFailureRow[] = []
-  const origins = new Map(arrived.map(({ row, origin }) => [row, origin]))
-  const registers = Map.groupBy(origins.keys(), registerKey)
-  const stored = await gatherStored(db, registers, newest)
-  for (const [key, rows] of registers) {
-    const before = stored.get(key) ?? []
-    const result = updateRegister(before, rows)
-    for (const reading of result.readings) readings.push(reading)
-    for (const interval of result.intervals) intervals.push(intervalToCost(interval, origins))
-    for (const { closing, refusal } of result.failures)
-      failures.push(...failuresOf(closing, `${refusal.code}: ${refusal.message}`))
-    remember(newest, key, [...before, ...result.readings])
+  const registers = Map.groupBy(arrived, ({ row }) => registerKey(row))
+  const updates = await updateRegisters(db, registers, newest)
+  for (const [key, own] of registers) {
+    const update = updates.get(key) as RegisterUpdate<MeterReadingRow>
+    for (const reading of update.readings) readings.push(reading)
+    const origins = new Map(own.map(({ row, origin }) => [row.sourceVersion, origin]))
+    const latest = (own.at(-1) as ReadingToStore).origin
+    for (const interval of update.intervals) intervals.push(intervalToCost(interval, origins, latest))
+    for (const { reading, refusal } of update.failures)
+      failures.push(...failuresOf(reading, `${refusal.code}: ${refusal.message}`))
+    remember(newest, key, ruleOf(own)?.kind, update.tail)
   }
   return { readings, intervals, failures }
 }
 
-type Registers = ReadonlyMap<string, readonly MeterReadingRow[]>
+type Registers = ReadonlyMap<string, readonly ReadingToStore[]>
 
-/** Read the stored readings around the new readings of each register. */
-const gatherStored = async (db: ClickHouse, registers: Registers, newest: NewestReadings): Promise<Registers> => {
-  const stored = new Map<string, readonly MeterReadingRow[]>()
-  const queries: ReadingQuery[] = []
-  for (const [key, rows] of registers) {
-    const last = newest.get(key)
-    if (last !== undefined && rows.every(({ time }) => time > last.time)) stored.set(key, [last])
-    else queries.push(queryOf(rows))
+/** Return the properties of a register, as its newest message has them. */
+const ruleOf = (own: readonly ReadingToStore[]): RegisterRule | null => own.at(-1)?.rule ?? null
+
+/** Times in ms around new readings from which all stored readings are read, tried in this order. */
+const nearTimesMs = [0, 4 * dipMs, 60 * dipMs, 100_000 * dipMs]
+
+/** Update each register, with as many stored readings around its new readings as it needs. */
+const updateRegisters = async (
+  db: ClickHouse,
+  registers: Registers,
+  newest: NewestReadings,
+): Promise<ReadonlyMap<string, RegisterUpdate<MeterReadingRow>>> => {
+  const updates = new Map<string, RegisterUpdate<MeterReadingRow>>()
+  const update = (key: string, own: readonly ReadingToStore[], stored: FoundReadings): void => {
+    const rows = own.map(({ row }) => row)
+    const updated = updateRegister(ruleOf(own), stored, rows)
+    if (updated !== null) updates.set(key, updated)
   }
+  for (const [key, own] of registers) {
+    const known = newest.get(key)
+    const last = known?.readings.at(-1)
+    if (known === undefined || last === undefined || known.kind !== ruleOf(own)?.kind) continue
+    if (own.every(({ row }) => row.time > last.time)) update(key, own, { ...known, gapsAfter: new Set() })
+  }
+  for (const nearMs of nearTimesMs) {
+    const missing = [...registers].filter(([key]) => !updates.has(key))
+    if (missing.length === 0) break
+    const stored = await gatherStored(db, new Map(missing), nearMs)
+    for (const [key, own] of missing) update(key, own, stored.get(key) ?? noReadings)
+  }
+  return updates
+}
+
+const noReadings: FoundReadings = { readings: [], gapsAfter: new Set() }
+
+/** Read the stored readings around the new readings of each register. A dip needs those of 24 h at least. */
+const gatherStored = async (
+  db: ClickHouse,
+  registers: Registers,
+  nearMs: number,
+): Promise<ReadonlyMap<string, FoundReadings>> => {
+  const stored = new Map<string, FoundReadings>()
+  const queries = [...registers.values()].map(own => ({
+    register: (own[0] as ReadingToStore).row,
+    times: [...new Set(own.map(({ row }) => row.time))].sort((a, b) => a - b),
+    nearMs: ruleOf(own)?.kind === 'LIFETIME' ? Math.max(nearMs, dipMs) : nearMs,
+  }))
   for (const tenantQueries of Map.groupBy(queries, ({ register }) => tenantKey(register)).values()) {
-    const [{ register }] = tenantQueries as [ReadingQuery]
-    for (const [key, rows] of Map.groupBy(await readingsAround(db, register, tenantQueries), registerKey))
-      stored.set(key, rows)
+    const [{ register }] = tenantQueries as [(typeof queries)[number]]
+    for (const [key, found] of await readingsAround(db, register, tenantQueries)) stored.set(key, found)
   }
   return stored
 }
 
 const maxRememberedRegisters = 100_000
+/** A register with more readings that decide about later ones is read from the store. */
+const maxRememberedReadings = 64
 
-/**
- * Remember the last reading of a register. `rows` are all its readings after the first new one. The oldest registers
- * are dropped.
- */
-const remember = (newest: NewestReadings, key: string, rows: readonly MeterReadingRow[]): void => {
-  const last = rows.reduce<MeterReadingRow | undefined>(
-    (latest, row) => (latest === undefined || row.time >= latest.time ? row : latest),
-    undefined,
-  )
+/** Remember the readings of a register that decide about later ones. The oldest registers are dropped. */
+const remember = (
+  newest: NewestReadings,
+  key: string,
+  kind: RegisterKind,
+  readings: readonly MeterReadingRow[],
+): void => {
   newest.delete(key)
-  if (last !== undefined) newest.set(key, last)
+  if (readings.length > 0 && readings.length <= maxRememberedReadings) newest.set(key, { kind, readings })
   for (const oldest of newest.keys()) {
     if (newest.size <= maxRememberedRegisters) return
     newest.delete(oldest)
   }
 }
 
-const queryOf = (rows: readonly MeterReadingRow[]): ReadingQuery => ({
-  register: rows[0] as MeterReadingRow,
-  times: [...new Set(rows.map(({ time }) => time))].sort((a, b) => a - b),
-})
-
 const intervalToCost = (
   { opening, consumption, end, version, sourceVersion }: RegisterInterval<MeterReadingRow>,
-  origins: ReadonlyMap<MeterReadingRow, MessageOrigin>,
+  origins: ReadonlyMap<bigint, MessageOrigin>,
+  latest: MessageOrigin,
 ): IntervalToCost => {
   const part = consumption?.closing ?? opening
   const { accountId, liveMode, batchId, receivedAt } = part
@@ -148,7 +191,7 @@ const intervalToCost = (
     part: { accountId, liveMode, batchId, receivedAt },
     version,
     sourceVersion,
-    origin: origins.get(part) ?? origins.get(opening) ?? null,
+    origin: origins.get(part.sourceVersion) ?? origins.get(opening.sourceVersion) ?? latest,
     isWithdrawn: consumption === null,
   }
 }

@@ -159,8 +159,8 @@ const addChunk = (step: StepDraft, chunk: RecordChunk, headers: ChunkHeaders, or
 const addReadings = (step: StepDraft, chunk: ReadingChunk, headers: ChunkHeaders, origin: MessageOrigin): void => {
   const replayLead = rowVersionOf(headers.generation, origin.message.offset, 0) - sourceVersionOf(headers, origin)
   const readings = readingsOfChunk(chunk, headers, origin)
-  for (const { row } of readings)
-    step.readings.push({ row: { ...row, sourceVersion: row.version - replayLead }, origin })
+  for (const { row, rule } of readings)
+    step.readings.push({ row: { ...row, sourceVersion: row.version - replayLead }, rule, origin })
   countsOf(step.partitionCounts, origin).read += readings.length
 }
 

@@ -101,6 +101,8 @@ export const refusalCodes = [
   'direction_pair_refused',
   'measurand_not_supported',
   'register_decreased',
+  'register_dip',
+  'implausible_energy',
   'location_ambiguous',
   'currency_ambiguous',
   'too_many_elements',

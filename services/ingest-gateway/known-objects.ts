@@ -1,4 +1,5 @@
 import { isId } from '../domain/identifier.ts'
+import type { RegisterRule } from '../domain/record/reading-rules.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import { type Tenant, tenantKey } from '../domain/tenant.ts'
 import { isDoneWithin, withTimeout } from '../platform/concurrency/timeout.ts'
@@ -10,10 +11,10 @@ import { bitsOf, type IdTable, idTable } from './fast-path/id-table.ts'
 export type UncertainIds = { readonly locations: ReadonlySet<string>; readonly devices: ReadonlySet<string> }
 
 /**
- * Return which ids belong to active objects of a tenant, in one statement. Throws `Failure` while the store is
- * unavailable.
+ * Return which ids belong to active objects of a tenant, with the properties of their registers, in one statement.
+ * Throws `Failure` while the store is unavailable.
  */
-export type FindActive = (tenant: Tenant, ids: UncertainIds) => Promise<ReadonlySet<string>>
+export type FindActive = (tenant: Tenant, ids: UncertainIds) => Promise<ReadonlyMap<string, RegisterRule | null>>
 
 /**
  * Cache of the active locations and devices of records. A device belongs to an account, not to a location.
@@ -49,6 +50,8 @@ export type KnownObject = PartObject & {
   readonly owner: Owner
   readonly isDevice: boolean
   readonly partition: number
+  /** Properties of the registers of the object; null if they are unknown. */
+  readonly rule: RegisterRule | null
   validUntil: number
   /** A later read did not find the object. */
   isDeleted: boolean
@@ -108,8 +111,7 @@ const forgetOldest = (cache: ObjectCache): void => {
 const remember = (
   cache: ObjectCache,
   tenant: Tenant,
-  id: string,
-  partition: number | null,
+  { id, partition, rule }: Pick<KnownObject, 'id' | 'rule'> & { readonly partition: number | null },
   at: number,
 ): KnownObject | null => {
   const { known, table } = cache
@@ -125,7 +127,7 @@ const remember = (
     id,
     owner: ownerOf(cache, tenant),
     isDevice: partition === noPartition,
-    partition,
+    ...{ partition, rule },
     validUntil: at + validityMs,
     isDeleted: false,
     mark: 0,
@@ -161,15 +163,16 @@ const extendValidity = ({ known }: ObjectCache, cached: Found, until: number): F
 
 const readFromStore = async (cache: ObjectCache, tenant: Tenant, ids: UncertainIds, at: number): Promise<Found> => {
   const found = new Map<string, KnownObject>()
-  const note = (id: string, partition: number | null): void => {
-    const made = remember(cache, tenant, id, partition, at)
-    if (made !== null) found.set(id, made)
-  }
   try {
     const activeIds = await withTimeout(timeoutMs, () => cache.findActive(tenant, ids))
     cache.quietUntil = Number.NEGATIVE_INFINITY
-    for (const id of ids.locations) note(id, activeIds.has(id) ? cache.partitionOf(tenant.accountId, id) : null)
-    for (const id of ids.devices) note(id, activeIds.has(id) ? noPartition : null)
+    const note = (id: string, partition: number): void => {
+      const rule = activeIds.get(id) ?? null
+      const made = remember(cache, tenant, { id, rule, partition: activeIds.has(id) ? partition : null }, at)
+      if (made !== null) found.set(id, made)
+    }
+    for (const id of ids.locations) note(id, cache.partitionOf(tenant.accountId, id))
+    for (const id of ids.devices) note(id, noPartition)
     forgetOldest(cache)
     return found
   } catch (error) {
@@ -235,6 +238,9 @@ export const noLocation = refused(
 )
 const noDevice = refused('device_not_found', 'device_id must be the id of a device that exists', 'device_id')
 
+/** Location and device of a record or register. */
+type ObjectIds = { readonly locationId: string; readonly deviceId: string | null }
+
 /**
  * Return the partition of the location of one record, after its location and device are found. Reads the store only
  * for objects that are not cached.
@@ -242,16 +248,36 @@ const noDevice = refused('device_not_found', 'device_id must be the id of a devi
 export const findPartition = async (
   known: KnownObjects,
   tenant: Tenant,
-  { locationId, deviceId }: { readonly locationId: string; readonly deviceId: string | null },
+  { locationId, deviceId }: ObjectIds,
   at: number,
 ): Promise<Result<number>> => {
   if (!isId('location', locationId)) return noLocation
   if (deviceId !== null && !isId('device', deviceId)) return noDevice
   const cached = known.partitionOf(tenant, locationId, at)
   if (cached !== undefined && (deviceId === null || known.hasDevice(tenant, deviceId, at))) return accepted(cached)
+  const found = await findRegister(known, tenant, { locationId, deviceId }, at)
+  return found.ok ? accepted(found.value.partition) : found
+}
+
+/** Partition of a register, and the properties that its device has, or its location if it has no device. */
+export type KnownRegister = { readonly partition: number; readonly rule: RegisterRule | null }
+
+/**
+ * Return the partition and the properties of a register, after its location and device are found. Reads the store each
+ * time, so that changed properties apply at once. While the store is unavailable, cached objects are used.
+ */
+export const findRegister = async (
+  known: KnownObjects,
+  tenant: Tenant,
+  { locationId, deviceId }: ObjectIds,
+  at: number,
+): Promise<Result<KnownRegister>> => {
+  if (!isId('location', locationId)) return noLocation
+  if (deviceId !== null && !isId('device', deviceId)) return noDevice
   const ids = { locations: new Set([locationId]), devices: new Set(deviceId === null ? [] : [deviceId]) }
   const found = await known.resolve(tenant, ids, at)
-  const partition = found.get(locationId)?.partition
-  if (partition === undefined) return noLocation
-  return deviceId === null || found.has(deviceId) ? accepted(partition) : noDevice
+  const location = found.get(locationId)
+  if (location === undefined) return noLocation
+  const owner = deviceId === null ? location : found.get(deviceId)
+  return owner === undefined ? noDevice : accepted({ partition: location.partition, rule: owner.rule })
 }

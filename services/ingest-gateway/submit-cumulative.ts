@@ -12,7 +12,7 @@ import { accepted } from '../domain/refusal.ts'
 import { runInTimeSlices } from '../platform/concurrency/time-slices.ts'
 import type { Reading, RefusedRecord } from '../platform/log/messages.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
-import { findPartition, type KnownObjects } from './known-objects.ts'
+import { findRegister, type KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
 import { withObjectIds } from './named-objects.ts'
 import type { GatewayCounters, RecordEntrance } from './record-entrance.ts'
@@ -51,8 +51,9 @@ export const submitCumulative =
     const submission = await withObjectIds(tenant, parsed.value, references.find)
     if (!submission.ok) return submission
     const { elements, units: _, ...register } = submission.value
-    const partition = await findPartition(known, tenant, register, at)
-    if (!partition.ok) return partition
+    const place = await findRegister(known, tenant, register, at)
+    if (!place.ok) return place
+    const { partition, rule } = place.value
     const { readings, refused } = await runInTimeSlices(
       validateReadings(submission.value, tenant, at),
       caller.accountId,
@@ -61,7 +62,7 @@ export const submitCumulative =
     if (signal.aborted) throw writeLate()
     const receipt = await entrance.accept(
       entrance.begin(tenant, at),
-      { kind: 'readings', partition: partition.value, register, readings, refused },
+      { kind: 'readings', partition, register: { ...register, register: rule }, readings, refused },
       { recordsSubmitted: elements.length, recordsAccepted: readings.length },
     )
     counts.bytes(body.bytes.length)
@@ -88,21 +89,23 @@ function* validateReadings(
   at: number,
 ): Generator<void, ValidatedReadings> {
   const { locationId, deviceId } = register
-  const numbers = new Map<number, number>()
+  // The first reading of a new meter can have the time of the last reading of the old meter.
+  const numbers = new Map<string, number>()
   const readings: Reading[] = []
   const refused: RefusedRecord[] = []
   for (const [index, element] of elements.entries()) {
     if (index % readingsPerPause === 0) yield
     const recordNumber = index + 1
     const read = readReading(element, units, at)
-    const duplicateNumber = read.ok ? numbers.get(read.value.time) : undefined
+    const place = read.ok ? `${read.value.time}${read.value.isRestart ? ' restart' : ''}` : ''
+    const duplicateNumber = numbers.get(place)
     if (!read.ok || duplicateNumber !== undefined) {
       const recordReferenceId = read.ok ? read.value.recordReferenceId : recordReferenceOf(element)
       const error = read.ok ? duplicateMessage(duplicateNumber) : read.refusal.message
       refused.push({ recordNumber, recordReferenceId, error, locationId, deviceId })
       continue
     }
-    numbers.set(read.value.time, recordNumber)
+    numbers.set(place, recordNumber)
     const recordId = registerIdDigits({ ...tenant, ...register, openedAt: read.value.time })
     readings.push({ ...read.value, recordNumber, recordId })
   }

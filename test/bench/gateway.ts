@@ -40,7 +40,7 @@ const { signal } = new AbortController()
 /** Cache in which all objects exist. */
 const allKnown = () =>
   knownObjects(
-    async (_, ids) => new Set([...ids.locations, ...ids.devices]),
+    async (_, ids) => new Map([...ids.locations, ...ids.devices].map(id => [id, null])),
     (accountId, locationId) => partitionOf(partitionKey(accountId, locationId), partitions),
   )
 

@@ -52,7 +52,8 @@ export const chunk: fc.Arbitrary<RecordChunk> = fc.record({
 
 const reading = fc.record({
   time: instant,
-  value: fc.bigInt({ min: 0n, max: 10n ** 18n }),
+  isRestart: fc.boolean(),
+  value: optional(fc.bigInt({ min: 0n, max: 10n ** 18n })),
   recordReferenceId: optional(text),
   recordNumber: fc.nat(10_000),
   recordId: digits,
@@ -97,6 +98,13 @@ export const otherMessage: fc.Arbitrary<MeterMessage> = fc.oneof(
         energyFlowDirection: fc.constantFrom('INBOUND' as const, 'OUTBOUND' as const),
         tariffDirection: fc.constantFrom('IMPORT' as const, 'EXPORT' as const, 'LOCAL' as const),
         sessionReferenceId: optional(text),
+        register: optional(
+          fc.record({
+            kind: fc.constantFrom('LIFETIME' as const, 'SESSION' as const),
+            digits: optional(fc.integer({ min: 1, max: 9 })),
+            maxPower: optional(fc.bigInt({ min: 1n, max: 10n ** 17n })),
+          }),
+        ),
         readings: fc.array(reading, { maxLength: 3 }),
       }),
       { maxLength: 2 },

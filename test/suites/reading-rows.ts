@@ -25,7 +25,9 @@ export const registerOf = (change: Partial<Register> = {}): Register => ({
 export const readingOf = (time: number, change: Partial<MeterReadingRow> = {}): MeterReadingRow => ({
   ...registerOf(),
   time,
+  isRestart: false,
   value: BigInt(time),
+  isDoubtful: false,
   recordId: hexId('', time),
   sessionReferenceId: null,
   recordReferenceId: null,

@@ -23,7 +23,13 @@ import { meterRecordRenames } from './meter-record.ts'
 
 const readingShape = fields({
   time: jsonNumber.describe('Seconds since 1970-01-01T00:00:00Z.').meta({ type: 'integer', examples: [1_757_844_000] }),
-  value: jsonNumber.describe('Value of the register: 0 to 1e12 Wh.').meta({ type: 'number', minimum: 0 }),
+  value: jsonNumber
+    .nullable()
+    .describe('Value of the register: 0 to 1e12 Wh. Null withdraws the reading of this time.')
+    .meta({ type: ['number', 'null'], minimum: 0 }),
+  restart: optional(z.boolean()).describe(
+    'True: the first reading of a new meter. It closes no interval, and may have the time of the last reading of the old meter.',
+  ),
   record_reference_id: optional(referenceId).describe(
     "The caller's own reference of the interval that ends with this reading.",
   ),
@@ -49,7 +55,9 @@ const documentShape = fields({
     .array(readingShape)
     .min(1)
     .max(submissionLimits.records)
-    .describe('Readings in any order, one for each time.'),
+    .describe(
+      'Readings in any order, one for each time. A reading with restart: true may share its time with another.',
+    ),
 })
 
 /** Body with readings that are not validated; each reading is validated separately. */
@@ -68,10 +76,14 @@ export type CumulativeSubmission = {
   readonly elements: readonly unknown[]
 }
 
-/** Register reading: `time` in ms, `value` in 1e-6 Wh. */
+/**
+ * Register reading: `time` in ms, `value` in 1e-6 Wh, null to withdraw the reading. `isRestart`: first reading of a new
+ * meter.
+ */
 export type SubmittedReading = {
   readonly time: number
-  readonly value: bigint
+  readonly isRestart: boolean
+  readonly value: bigint | null
   readonly recordReferenceId: string | null
 }
 
@@ -132,13 +144,17 @@ export const readReading = (element: unknown, units: RegisterUnits, at: number):
   if (!read.ok) return read
   const time = readTime(numberText(read.value.time), at)
   if (!time.ok) return time
-  const value = readDecimal(numberText(read.value.value), registerRuleOf[units], 'value')
+  const { value: sent, restart, record_reference_id } = read.value
+  const value = sent === null ? accepted(null) : readDecimal(numberText(sent), registerLimitOf[units], 'value')
   if (!value.ok) return value
-  return accepted({ time: time.value, value: value.value, recordReferenceId: read.value.record_reference_id ?? null })
+  return accepted({
+    ...{ time: time.value, isRestart: restart ?? false, value: value.value },
+    recordReferenceId: record_reference_id ?? null,
+  })
 }
 
 const maxRegisterValue = 10n ** 18n
-const registerRuleOf = {
+const registerLimitOf = {
   WH: { scale: 6, min: 0n, max: maxRegisterValue, round: true },
   KWH: { scale: 9, min: 0n, max: maxRegisterValue, round: true },
 } as const
@@ -192,7 +208,7 @@ export const meterCumulativeSubmit = defineOperation({
   unaudited: 'Readings are data, not settings. Each batch has a receipt.',
   summary: 'Submit register readings',
   description:
-    'Accepts up to 10,000 readings of one register that only counts up, in any order. Two consecutive readings, stored readings included, make an interval that is costed like a record; the first reading only sets the base. Each reading is checked separately: valid readings are accepted, invalid ones are listed in failed_records. The answer is sent after every accepted reading is durable. A reading that is sent again for the same time counts once; with another value it replaces the earlier reading. A reading below the previous reading, or more than 366 days after it, is added to failed_records later, and is still the base of the next interval.',
+    'Accepts up to 10,000 readings of one register that only counts up, in any order. Two consecutive readings, stored readings included, make an interval that is costed like a record; the first reading only sets the base. Each reading is checked separately: valid readings are accepted, invalid ones are listed in failed_records. The answer is sent after every accepted reading is durable. A reading that is sent again for the same time counts once; with another value it replaces the earlier reading. The value null withdraws a reading. A reading below the previous reading, or more than 366 days after it, is added to failed_records later, and is still the base of the next interval. A reading that needs more power than max_power of the register, or 10 MW, is added too, and so is a dip of a LIFETIME register; these are left out. restart begins a new meter.',
   tag: 'Metering',
   access: 'metering',
   routes: sameRoute('PUT', '/meters/cumulative/epoch'),

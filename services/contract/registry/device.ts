@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { RegisterProperties } from '../../domain/record/reading-rules.ts'
 import type { OwnedObject } from '../../domain/tenant.ts'
 import { exampleObject, instantOrNull, instantText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { clearable, displayName, fields, metadata, objectIdentifier, optional, referenceId, text } from '../field.ts'
@@ -7,11 +8,13 @@ import type { JsonObject } from '../json/json-path.ts'
 import { listing, listParameters } from '../list.ts'
 import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
 import { cursorReferences, deviceOnly, locationOnly } from '../reference.ts'
+import { describeRegister, registerBody, registerShape, registerToWire } from './register.ts'
 
 export const deviceShape = objectShape('dev', 'device', {
   reference_id: z.string().describe("The caller's own reference."),
   display_name: orNull(z.string()).describe('Name for people. It identifies nothing.'),
   last_seen: orNull(instantText).describe('Time at which the newest record of the device was received.'),
+  register: orNull(registerShape).describe(describeRegister),
   metadata: z.record(z.string(), z.string()),
 })
 
@@ -22,6 +25,7 @@ export type Device = OwnedObject & {
   readonly referenceId: string
   readonly displayName: string | null
   readonly lastSeenAt: number | null
+  readonly register: RegisterProperties | null
   readonly metadata: Readonly<Record<string, string>>
 }
 
@@ -31,28 +35,37 @@ export const deviceToWire = (device: Device): DeviceWire =>
     reference_id: device.referenceId,
     display_name: device.displayName,
     last_seen: instantOrNull(device.lastSeenAt),
+    register: registerToWire(device.register),
     metadata: { ...device.metadata },
   })
+
+const exampleRegister: RegisterProperties = {
+  ...{ kind: 'LIFETIME', digits: 6 },
+  maxPower: { units: 'KW', power: '22000000000' },
+}
 
 const example: DeviceWire = objectToWire('device', exampleObject('dev'), {
   reference_id: 'charger-4711',
   display_name: 'Charger at the gate',
   last_seen: '2025-09-14T11:15:00Z',
+  register: registerToWire(exampleRegister),
   metadata: {},
 })
 
 /** Values of a device that a request can set. */
-export type DeviceInput = Pick<Device, 'referenceId' | 'displayName' | 'metadata'>
+export type DeviceInput = Pick<Device, 'referenceId' | 'displayName' | 'register' | 'metadata'>
 
 /** Read the body that creates a device. */
 const deviceCreation = fields({
   reference_id: referenceId,
   display_name: optional(displayName),
+  register: optional(registerBody).describe(describeRegister),
   metadata: optional(metadata),
 }).transform(
   (wire): DeviceInput => ({
     referenceId: wire.reference_id,
     displayName: wire.display_name ?? null,
+    register: wire.register ?? null,
     metadata: wire.metadata ?? {},
   }),
 )
@@ -60,6 +73,7 @@ const deviceCreation = fields({
 const changeableFields = {
   reference_id: referenceId.optional(),
   display_name: clearable(displayName),
+  register: clearable(registerBody).describe(describeRegister),
   metadata: clearable(metadata),
 }
 
@@ -77,6 +91,7 @@ const devicePatch = fields({ ...fixedMembers(deviceShape), ...changeableFields }
 const deviceChangeOf = (wire: z.output<z.ZodObject<typeof changeableFields>>): Partial<DeviceInput> => ({
   ...(wire.reference_id === undefined ? {} : { referenceId: wire.reference_id }),
   ...(wire.display_name === undefined ? {} : { displayName: wire.display_name }),
+  ...(wire.register === undefined ? {} : { register: wire.register }),
   ...(wire.metadata === undefined ? {} : { metadata: wire.metadata ?? {} }),
 })
 
@@ -97,7 +112,11 @@ export const deviceCreate = defineOperation({
   idempotent: true,
   refusals: ['reference_id_taken'],
   examples: {
-    body: { reference_id: 'charger-4711', display_name: 'Charger at the gate' },
+    body: {
+      reference_id: 'charger-4711',
+      display_name: 'Charger at the gate',
+      register: { kind: 'LIFETIME', digits: 6, max_power: { units: 'KW', value: 22 } },
+    },
     answer: { ...example, last_seen: null },
   },
 })
@@ -131,7 +150,7 @@ export const deviceUpdate = defineOperation({
   id: 'device_update',
   summary: 'Update a device',
   description:
-    'Absent members do not change; null clears the name and the metadata. A device always has a reference_id. Other members may be sent back unchanged.',
+    'Absent members do not change; null clears the name, the register and the metadata. A device always has a reference_id. Other members may be sent back unchanged.',
   tag,
   access: 'all',
   routes: sameRoute('PATCH', '/devices/{id}'),

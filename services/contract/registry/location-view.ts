@@ -1,3 +1,4 @@
+import type { RegisterProperties } from '../../domain/record/reading-rules.ts'
 import { hasTimedOut } from '../../domain/tariff/pending-tariff.ts'
 import type { Tariff, TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
@@ -6,6 +7,7 @@ import { objectToWire } from '../answer-field.ts'
 import { type LocationWire, type TariffKind, type TariffStatus, tariffKinds } from './location.ts'
 import type { StructureType } from './location-status.ts'
 import type { PostalAddress } from './postal-address.ts'
+import { registerToWire } from './register.ts'
 
 type DirectionAndType = { readonly direction: TariffDirection; readonly type: TariffType }
 type ContractedTariff = DirectionAndType & {
@@ -28,6 +30,7 @@ export type LocationWithTariffs = OwnedObject & {
   readonly importSourceId: string | null
   readonly exportSourceId: string | null
   readonly calendarId: string | null
+  readonly register: RegisterProperties | null
   readonly metadata: Readonly<Record<string, string>>
   readonly tariffs: readonly (ContractedTariff & { readonly id: string; readonly status: 'CONNECTED' | 'ERROR' })[]
   readonly pendingTariffs?: readonly (DirectionAndType & { readonly failingSince: number | null })[]
@@ -108,6 +111,7 @@ export const locationToWire = (location: LocationWithTariffs, at: number): Locat
     tariff_elements: location.tariffs.map(({ id }) => id),
     market_sources: { import: location.importSourceId, export: location.exportSourceId },
     calendar_id: location.calendarId,
+    register: registerToWire(location.register),
     metadata: { ...location.metadata },
   })
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { RegisterProperties } from '../../domain/record/reading-rules.ts'
 import { exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
 import {
@@ -19,6 +20,7 @@ import { listing, listParameters } from '../list.ts'
 import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
 import { cursorReferences, customerOnly, locationOnly } from '../reference.ts'
 import { type PostalAddress, postalAddress, postalAddressShape } from './postal-address.ts'
+import { describeRegister, registerBody, registerShape } from './register.ts'
 
 /** Values that the caller chose for a location. Null members follow from the address. */
 export type LocationInput = {
@@ -31,6 +33,7 @@ export type LocationInput = {
   readonly importSourceId: string | null
   readonly exportSourceId: string | null
   readonly calendarId: string | null
+  readonly register: RegisterProperties | null
   readonly metadata: Readonly<Record<string, string>>
 }
 
@@ -59,6 +62,7 @@ export const locationCreation = fields({
     fields({ import: optional(identifier('mrs')), export: optional(identifier('mrs')) }),
   ).describe(describeSources),
   calendar_id: optional(identifier('cal')).describe(describeCalendar),
+  register: optional(registerBody).describe(describeRegister),
   metadata: optional(metadata).describe('Up to 20 texts of your own.'),
 }).transform(
   (wire): LocationInput => ({
@@ -71,6 +75,7 @@ export const locationCreation = fields({
     importSourceId: wire.market_sources?.import ?? null,
     exportSourceId: wire.market_sources?.export ?? null,
     calendarId: wire.calendar_id ?? null,
+    register: wire.register ?? null,
     metadata: wire.metadata ?? {},
   }),
 )
@@ -87,6 +92,7 @@ export const changeableLocationFields = {
     fields({ import: clearable(identifier('mrs')), export: clearable(identifier('mrs')) }),
   ).describe(describeSources),
   calendar_id: clearable(identifier('cal')).describe(`${describeCalendar} Null returns to it.`),
+  register: clearable(registerBody).describe(describeRegister),
   metadata: clearable(metadata).describe('Replaces all texts; null removes them.'),
 }
 
@@ -109,6 +115,7 @@ const locationChangeOf = (wire: z.output<z.ZodObject<typeof changeableLocationFi
   ...(wire.currency_code === undefined ? {} : { currencyCode: wire.currency_code }),
   ...sourceChangeOf(wire.market_sources),
   ...(wire.calendar_id === undefined ? {} : { calendarId: wire.calendar_id }),
+  ...(wire.register === undefined ? {} : { register: wire.register }),
   ...(wire.metadata === undefined ? {} : { metadata: wire.metadata ?? {} }),
 })
 
@@ -158,6 +165,7 @@ export const locationShape = objectShape('loc', 'location', {
   tariff_elements: z.array(idText('trf')),
   market_sources: z.object({ import: orNull(idText('mrs')), export: orNull(idText('mrs')) }),
   calendar_id: orNull(idText('cal')).describe('Null if country and state are unknown.'),
+  register: orNull(registerShape).describe(describeRegister),
   metadata: z.record(z.string(), z.string()),
   hint: z
     .string()
@@ -192,6 +200,7 @@ const example: LocationWire = objectToWire('location', exampleObject('loc'), {
   tariff_elements: ['trf_0198c0ffee00112233445566'],
   market_sources: { import: 'mrs_0198c0ffee00112233445566', export: 'mrs_0198c0ffee00112233445566' },
   calendar_id: 'cal_0198c0ffee00112233445566',
+  register: null,
   metadata: {},
 })
 

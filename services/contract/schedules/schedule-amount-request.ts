@@ -1,50 +1,10 @@
 import { z } from 'zod'
 import { isLongerThanDays, type TimeZone } from '../../domain/civil-time.ts'
-import { divideHalfEven, type Energy, readDecimal } from '../../domain/quantity.ts'
 import { type Refusal, refused } from '../../domain/refusal.ts'
-import type { Power } from '../../domain/schedule/amount-request.ts'
-import { fields, instant, jsonNumber, listOf, objectIdentifier, oneOf, optional, refuseField } from '../field.ts'
-import { type JsonNumber, numberText } from '../json/exact-number.ts'
+import { fields, instant, listOf, objectIdentifier, oneOf, optional, refuseField } from '../field.ts'
 import { formatThousands } from '../message-text.ts'
+import { energyBody, powerBody } from './power.ts'
 import { boundBody, scheduleLimits } from './schedule-window.ts'
-
-/** Power (1e-6 W) or energy (1e-6 Wh), and the units of the request. */
-export type PowerInput = { readonly power: Power; readonly units: 'W' | 'KW' }
-export type EnergyInput = { readonly energy: Energy; readonly units: 'WH' | 'KWH' }
-
-const quantitySchema = { type: 'number', minimum: 0, maximum: 100_000_000_000 }
-const scale = 9
-const maxQuantity = 100_000_000_000n * 10n ** BigInt(scale)
-
-/** Read a quantity in 1e-9 of its unit, and convert the quantity to the units of the domain: 1e-6 W or Wh. */
-const readQuantity = (
-  context: z.core.$RefinementCtx<unknown>,
-  value: JsonNumber,
-  isThousands: boolean,
-  isPositive: boolean,
-): bigint => {
-  const read = readDecimal(numberText(value), { scale, min: 0n, max: maxQuantity, round: true }, '')
-  if (!read.ok) return refuseField(context, read.refusal.code, read.refusal.message.trim(), ['value'])
-  const quantity = isThousands ? read.value : divideHalfEven(read.value, 1000n)
-  return isPositive && quantity === 0n
-    ? refuseField(context, 'value_out_of_range', 'must be above 0', ['value'])
-    : quantity
-}
-
-const powerBody = fields({ units: oneOf('W', 'KW'), value: jsonNumber.meta(quantitySchema) })
-  .meta({ component: 'PowerInput' })
-  .transform(
-    ({ units, value }, context): PowerInput => ({ units, power: readQuantity(context, value, units === 'KW', true) }),
-  )
-
-const energyBody = fields({ units: oneOf('WH', 'KWH'), value: jsonNumber.meta(quantitySchema) })
-  .meta({ component: 'EnergyInput' })
-  .transform(
-    ({ units, value }, context): EnergyInput => ({
-      units,
-      energy: readQuantity(context, value, units === 'KWH', false),
-    }),
-  )
 
 const windowBody = fields({
   device_id: objectIdentifier('dev').describe(
@@ -55,13 +15,15 @@ const windowBody = fields({
   ),
   start_time: instant.describe('May be in the past.'),
   end_time: instant,
-  max_power: optional(powerBody).describe('Maximum power of the device. Default: max_power of the location.'),
+  max_power: optional(powerBody('PowerInput')).describe(
+    'Maximum power of the device. Default: max_power of the location.',
+  ),
   energy: energyBody,
 })
 
 /** Body of a schedule by amount. */
 export const amountBody = fields({
-  max_power: optional(powerBody).describe('Maximum sum of all imports at any time.'),
+  max_power: optional(powerBody('PowerInput')).describe('Maximum sum of all imports at any time.'),
   shaving_threshold: optional(
     fields(boundBody).transform(bounds =>
       bounds.absolute === undefined && bounds.relative === undefined ? undefined : bounds,

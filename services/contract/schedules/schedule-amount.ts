@@ -18,7 +18,8 @@ import {
 import { scaledNumber } from '../json/exact-number.ts'
 import { defineOperation, type Operation, retrieval, sameRoute } from '../operation.ts'
 import { deviceOnly, locationOnly } from '../reference.ts'
-import { type AmountBody, amountBody, type EnergyInput, type PowerInput } from './schedule-amount-request.ts'
+import { type EnergyInput, type PowerInput, powerShape, powerToWire } from './power.ts'
+import { type AmountBody, amountBody } from './schedule-amount-request.ts'
 import {
   boundShape,
   boundToWire,
@@ -28,8 +29,6 @@ import {
   type ScheduleView,
   unpricedShape,
 } from './schedule-window.ts'
-
-const powerShape = z.object({ units: z.enum(['W', 'KW']), value: exactDecimal }).meta({ component: 'Power' })
 
 const savingsShape = z
   .object({
@@ -95,11 +94,6 @@ const savingsToWire = (baseline: Money, cost: Money) => ({
   value: scaledNumber(baseline - cost, moneyScale),
   percentage:
     baseline <= 0n ? null : scaledNumber(divideHalfEven((baseline - cost) * 1_000_000n, baseline), percentScale),
-})
-
-const powerToWire = (power: bigint, units: PowerInput['units']) => ({
-  units,
-  value: scaledNumber(power, units === 'KW' ? energyScale + 3 : energyScale),
 })
 
 const energyToWire = (energy: bigint, units: EnergyInput['units']) => ({

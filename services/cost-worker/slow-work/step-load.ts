@@ -63,7 +63,7 @@ const addReadings = (
   const times = new Map<string, number>()
   for (const { row } of readings) {
     const key = registerKey(row)
-    const before = times.get(key) ?? newest.get(key)?.time
+    const before = times.get(key) ?? newest.get(key)?.readings[0]?.time
     const load = loads.get(row.locationId) ?? emptyLoad(row.accountId, row.liveMode)
     loads.set(row.locationId, load)
     const isKnown = before !== undefined && before <= row.time

@@ -1,3 +1,4 @@
+import type { RegisterRule } from '../../domain/record/reading-rules.ts'
 import type { MeterRecord } from '../../domain/record/record.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { Headers } from './log.ts'
@@ -74,13 +75,19 @@ export type ReadingPart = Tenant & {
   readonly energyFlowDirection: MeterRecord['energyFlowDirection']
   readonly tariffDirection: MeterRecord['tariffDirection']
   readonly sessionReferenceId: string | null
+  /** Properties of the register when the readings were accepted; null if its device or location has none. */
+  readonly register: RegisterRule | null
   readonly readings: readonly Reading[]
 }
 
-/** `value` in 1e-6 Wh. `recordId`: digits of the record id of the interval that starts with this reading. */
+/**
+ * `value` in 1e-6 Wh; null withdraws the reading. `isRestart`: first reading of a new meter. `recordId`: digits of the
+ * record id of the interval that starts with this reading.
+ */
 export type Reading = {
   readonly time: number
-  readonly value: bigint
+  readonly isRestart: boolean
+  readonly value: bigint | null
   readonly recordReferenceId: string | null
   readonly recordNumber: number
   readonly recordId: string

@@ -52,6 +52,7 @@ const newChoice = ({ request, state }: StoredSession, customerId: string | null)
   importSourceId: null,
   exportSourceId: null,
   calendarId: null,
+  register: null,
   metadata: {},
 })
 

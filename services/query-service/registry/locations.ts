@@ -157,10 +157,10 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       )
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
       const choice = changedChoice(before, body)
-      const { referenceId, displayName, customerId, metadata } = choice
+      const { referenceId, displayName, customerId, register, metadata } = choice
       const resolution = needsResolution(body)
         ? await resolveChoice(transaction, choice, dependencies, request.at)
-        : accepted({ draft: { ...before, referenceId, displayName, customerId, metadata }, hint: null })
+        : accepted({ draft: { ...before, referenceId, displayName, customerId, register, metadata }, hint: null })
       if (!resolution.ok) return resolution
       const { draft, hint } = resolution.value
       if (hasRecords && draft.currencyCode !== before.currencyCode) return currencyInUse

@@ -99,6 +99,7 @@ export const locationDraft = (
     importSourceId,
     exportSourceId: choice.exportSourceId ?? importSourceId,
     calendarId: choice.calendarId ?? defaultCalendar,
+    register: choice.register,
     metadata: choice.metadata,
   }
 }
@@ -111,6 +112,7 @@ export const changedChoice = (location: StoredLocation, change: LocationChange):
   postalAddress: location.postalAddress as PostalAddress | null,
   ...location.overrides,
   calendarId: location.overrides.calendarId ?? null,
+  register: location.register,
   metadata: location.metadata,
   ...change,
 })

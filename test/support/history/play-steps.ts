@@ -135,12 +135,19 @@ const readingsToStore = (
   const object = { ...tenant, locationId, deviceId: deviceOf(register.device), ...flows[register.flow] }
   return readings.map(({ reading, value }, position) => {
     const row = {
-      ...{ ...object, time: reading.time, value, recordId: registerIdDigits({ ...object, openedAt: reading.time }) },
+      ...{
+        ...object,
+        time: reading.time,
+        isRestart: false,
+        value,
+        isDoubtful: false,
+        recordId: registerIdDigits({ ...object, openedAt: reading.time }),
+      },
       ...{ sessionReferenceId: register.session, recordReferenceId: readingName(register, reading) },
       ...{ batchId: null, recordNumber: position + 1, receivedAt },
       ...versionsAt(arrived, position),
     }
-    return { row, origin: originOf(arrived) }
+    return { row, rule: null, origin: originOf(arrived) }
   })
 }
 

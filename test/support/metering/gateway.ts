@@ -124,7 +124,7 @@ export const makeObjects = ({ database }: Pick<Gateway, 'database'>, tenant: Ten
     )
     const device = await createDevice(
       transaction,
-      { referenceId: reference, displayName: null, metadata: {} },
+      { referenceId: reference, displayName: null, register: null, metadata: {} },
       currentInstant(),
     )
     return { locationId: location.id, deviceId: device.id }

@@ -25,6 +25,7 @@ export const locationDraft = (change: Partial<LocationDraft> = {}): LocationDraf
   importSourceId: null,
   exportSourceId: null,
   calendarId: null,
+  register: null,
   metadata: {},
   ...change,
 })

@@ -20,7 +20,9 @@ export const createErasureFixture = (database: Database, tenant: Tenant) =>
       await createLocation(transaction, locationDraft({ customerId: customer, referenceId: 'home' }), at),
     ).id
     const other = acceptedValue(await createLocation(transaction, locationDraft({ referenceId: 'other' }), at)).id
-    const device = (await createDevice(transaction, { referenceId: 'charger', displayName: null, metadata: {} }, at)).id
+    const device = (
+      await createDevice(transaction, { referenceId: 'charger', displayName: null, register: null, metadata: {} }, at)
+    ).id
     for (const location of [home, other]) acceptedValue(await createTariff(transaction, tariffDraft(location), at))
     for (const id of [customer, home, other, device])
       await writeEvents(transaction, [{ type: 'x.create', objectId: id, data: { id } }], at)

@@ -56,8 +56,13 @@ export const makePerson = (database: Database, tenant: Tenant, name: string): Pr
     const draft = locationDraft({ customerId: customer, referenceId: `location ${name}`, displayName: null, metadata })
     const address = postalAddress === null ? null : { ...postalAddress, address_line1: `Street of ${name}` }
     const location = acceptedValue(await createLocation(transaction, { ...draft, postalAddress: address }, at)).id
-    const device = (await createDevice(transaction, { referenceId: `device ${name}`, displayName: null, metadata }, at))
-      .id
+    const device = (
+      await createDevice(
+        transaction,
+        { referenceId: `device ${name}`, displayName: null, register: null, metadata },
+        at,
+      )
+    ).id
     const terms = { displayName: `Tariff of ${name}`, contractEnd: at + 30 * 24 * hourMs }
     const tariff = acceptedValue(await createTariff(transaction, tariffDraft(location, terms), at)).tariff.id
     const charge = acceptedValue(await createCharge(transaction, chargeDraft(location, [device], name), at)).id

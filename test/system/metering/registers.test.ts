@@ -22,14 +22,18 @@ type Receipt = {
 
 const hour = (at: number): number => Date.parse('2025-06-10T00:00:00Z') / 1000 + at * 3600
 
+type SentReading = readonly [at: number, value: number | null, restart?: true]
+
 /** Submit readings (hour of the day, kWh) and wait until all are processed. */
-const read = async (home: string, ...readings: readonly (readonly [at: number, value: number])[]): Promise<Receipt> => {
-  const data = readings.map(([at, value]) => ({ time: hour(at), value, record_reference_id: `${at}` }))
-  const { id } = (await client.ask('PUT', '/meters/cumulative/epoch', {
-    location_id: home,
-    units: 'KWH',
-    data,
-  })) as Receipt
+const read = (home: string, ...readings: readonly SentReading[]): Promise<Receipt> =>
+  readDevice({ location_id: home }, ...readings)
+
+const readDevice = async (object: object, ...readings: readonly SentReading[]): Promise<Receipt> => {
+  const data = readings.map(([at, value, restart]) => ({
+    ...{ time: hour(at), value, record_reference_id: `${at}` },
+    ...(restart === undefined ? {} : { restart }),
+  }))
+  const { id } = (await client.ask('PUT', '/meters/cumulative/epoch', { ...object, units: 'KWH', data })) as Receipt
   const ask = async (): Promise<Receipt> => await client.ask('GET', `/meters/batch?batch_id=${id}`)
   return until(ask, receipt => receipt.records_processed + receipt.failed_records.length >= receipt.records_submitted)
 }
@@ -103,6 +107,95 @@ describe('readings of a register', () => {
       [0, 1, 1000, 0.5],
       [1, 2, 2000, 1],
     ])
+  })
+})
+
+describe('a meter exchange', () => {
+  it('with restart counts the energy of both meters, at one instant and after it', async () => {
+    const home = await makeHome(client, { import: 0.5 })
+    await read(home, [0, 12_300], [1, 12_345.6])
+    expect(await read(home, [1, 0.2, true], [2, 1.2])).toMatchObject({ records_processed: 2, failed_records: [] })
+    // 45.6 of the old meter and 1.0 of the new one.
+    expect(await intervals(home)).toEqual([
+      [0, 1, 45_600, 22.8],
+      [1, 2, 1000, 0.5],
+    ])
+    // The restart is withdrawn: the old meter falls from 12,345.6 to 1.2 kWh.
+    const receipt = await read(home, [1, null, true], [2, 1.2])
+    expect(receipt.failed_records).toMatchObject([
+      { record_num: 2, error: expect.stringContaining('register_decreased') },
+    ])
+    expect(await intervals(home)).toEqual([[0, 1, 45_600, 22.8]])
+  })
+})
+
+describe('a reading of another meter', () => {
+  it('is left out at an implausible power', async () => {
+    const home = await makeHome(client, { import: 0.25 })
+    const receipt = await read(home, [0, 100], [0.5, 12_000], [1, 101])
+    expect(receipt.failed_records).toMatchObject([
+      { record_num: 2, error: expect.stringContaining('implausible_energy') },
+    ])
+    expect(await intervals(home)).toEqual([[0, 1, 1000, 0.25]])
+  })
+
+  it('is withdrawn by the value null, with its intervals and costs', async () => {
+    const home = await makeHome(client, {})
+    await tiers(home)
+    await read(home, [0, 100], [12, 112], [13, 113])
+    // 10 × 0.1 + 2 × 0.5, then 1 × 0.5.
+    expect(await intervals(home)).toEqual([
+      [0, 12, 12_000, 2],
+      [12, 13, 1000, 0.5],
+    ])
+    await read(home, [12, null])
+    expect(await intervals(home)).toEqual([[0, 13, 13_000, 2.5]])
+    await read(home, [13, null])
+    expect(await intervals(home)).toEqual([])
+    await read(home, [12, 101])
+    expect(await intervals(home)).toEqual([[0, 12, 1000, 0.1]])
+  })
+})
+
+describe('the register of a device or location', () => {
+  it('LIFETIME leaves out dips, in any order of arrival', async () => {
+    const home = await makeHome(client, { import: 0.25 })
+    await client.ask('PATCH', `/locations/${home}`, { register: { kind: 'LIFETIME' } })
+    const receipt = await read(home, [0, 4076.4], [0.25, 0.104], [0.5, 0.228], [0.75, 0.353], [1, 4076.8])
+    expect(receipt.failed_records).toMatchObject(
+      [2, 3, 4].map(record_num => ({ record_num, error: expect.stringContaining('register_dip') })),
+    )
+    expect(await intervals(home)).toEqual([[0, 1, 400, 0.1]])
+    // The dip is found even if the zero is alone first.
+    await read(home, [2, 0])
+    await read(home, [3, 4077.8])
+    expect(await intervals(home)).toEqual([
+      [0, 1, 400, 0.1],
+      [1, 3, 1000, 0.25],
+    ])
+  })
+
+  it('with digits counts on after a roll-over, and with max_power refuses other readings', async () => {
+    const home = await makeHome(client, { import: 0.5 })
+    const register = { kind: 'LIFETIME', digits: 5, max_power: { units: 'KW', value: 22 } }
+    const device = await makeOne(client, '/devices', { reference_id: `roll-over ${home}`, register })
+    expect(await client.ask('GET', `/devices/${device}`)).toMatchObject({ register })
+    const object = { location_id: home, device_id: device }
+    const receipt = await readDevice(object, [0, 99_996.4], [1, 99_999], [2, 1.2], [3, 5000], [4, 2.2])
+    expect(receipt.failed_records).toMatchObject([
+      { record_num: 4, error: expect.stringContaining('implausible_energy') },
+    ])
+    // 2.6 + (100,000 − 99,999 + 1.2) = 4.8 kWh, then 1.0 kWh without the reading of another meter.
+    expect((await intervals(home)).map(([start, end, energy]) => [start, end, energy])).toEqual([
+      [0, 1, 2600],
+      [1, 2, 2200],
+      [2, 4, 1000],
+    ])
+    // A change applies to readings that are sent afterwards.
+    const changed = await client.ask('PATCH', `/devices/${device}`, { register: null })
+    expect(changed).toMatchObject({ register: null })
+    await readDevice(object, [5, 5002.2])
+    expect((await intervals(home)).at(-1)).toEqual([4, 5, 5_000_000, 2500])
   })
 })
 

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { costReadings, type NewestReadings, type ReadingToStore } from '../../../services/cost-worker/cost-readings.ts'
 import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
@@ -6,6 +7,7 @@ import { recordTopic } from '../../../services/platform/log/log.ts'
 import { hexId } from '../../suites/cost-rows.ts'
 import { base, db, hourMs, tenant, useMeterTables } from '../../suites/meter-tables.ts'
 import { insertReadings, readingOf } from '../../suites/reading-rows.ts'
+import { oracleIntervals } from '../../support/registers/register-oracle.ts'
 
 useMeterTables()
 
@@ -13,7 +15,7 @@ describe('the readings of a step', () => {
   const assignment = { topic: recordTopic, partition: 0 } as const
   const origin = { assignment, message: { key: '', value: Buffer.alloc(0), headers: {}, offset: 0, timestamp: base } }
   const costOnce = (arrived: readonly ReadingToStore[]) => costReadings(db, arrived, new Map())
-  const arriving = (rows: readonly MeterReadingRow[]) => rows.map(row => ({ row, origin }))
+  const arriving = (rows: readonly MeterReadingRow[]) => rows.map(row => ({ row, rule: null, origin }))
 
   it('become records of their intervals, with the part and the references of the closing reading', async () => {
     await insertReadings([readingOf(base, { value: 100n, recordId: hexId('', 1) })])
@@ -90,7 +92,8 @@ describe('the readings of a step', () => {
       [true, hexId('dev_', 1), 0n, true],
     ])
     const { version: _, sourceVersion: __, ...named } = later
-    const error = 'register_decreased: value must not be below that of the reading before it'
+    const error =
+      'register_decreased: value must not be below that of the reading before it. Send restart: true with the first reading of a new meter'
     const { locationId, deviceId } = readingOf(base)
     expect(failures).toEqual([{ ...tenant, ...named, locationId, deviceId, foundLater: true, error }])
   })
@@ -123,6 +126,48 @@ describe('the readings of a step', () => {
       await insertReadings(settled.readings)
     }
     expect(requestedTimes.map(count => count > 0)).toEqual([true, false, true, false, false])
-    expect([...newest.values()].map(({ time }) => time)).toEqual([base + 7 * hourMs])
+    expect([...newest.values()].map(({ readings }) => readings.at(-1)?.time)).toEqual([base + 7 * hourMs])
+  })
+
+  it('of any register have the intervals of the oracle, with readings that the store finds far away', async () => {
+    let registers = 0
+    const rule = { kind: 'LIFETIME' as const, digits: 6, maxPower: null }
+    const rules = fc.constantFrom(null, rule, { ...rule, digits: null }, { ...rule, kind: 'SESSION' as const })
+    const unit = 2_000_000_000_000n
+    const reading = fc.record({
+      place: fc.nat(24),
+      step: fc.constantFrom(hourMs, 5 * hourMs, 30 * 24 * hourMs),
+      value: fc.oneof(fc.nat(60), fc.integer({ min: 470, max: 510 })),
+      kind: fc.constantFrom('rise', 'rise', 'value', 'restart', 'withdrawal'),
+    })
+    await fc.assert(
+      fc.asyncProperty(rules, fc.array(reading, { minLength: 1, maxLength: 16 }), async (rule, made) => {
+        registers += 1
+        const deviceId = hexId('dev_', 10_000 + registers)
+        const all = made.map(({ place, step, value, kind }, index): MeterReadingRow => {
+          const units = kind === 'withdrawal' ? null : BigInt(kind === 'rise' ? place : value) * unit
+          const versions = { version: BigInt(index + 1), sourceVersion: BigInt(index + 1) }
+          return readingOf(base + place * step, { deviceId, value: units, isRestart: kind === 'restart', ...versions })
+        })
+        const rows = new Map<number, { readonly version: bigint; readonly form: readonly unknown[] | null }>()
+        const newest: NewestReadings = new Map()
+        for (let from = 0; from < all.length; from += 3) {
+          const arrived = all.slice(from, from + 3).map(row => ({ row, rule, origin }))
+          const { readings, intervals } = await costReadings(db, arrived, from % 2 === 0 ? newest : new Map())
+          for (const { record, version, isWithdrawn } of intervals) {
+            if ((rows.get(record.start)?.version ?? 0n) > version) continue
+            const form = isWithdrawn ? null : [record.start, record.end, record.energy]
+            rows.set(record.start, { version, form })
+          }
+          await insertReadings(readings)
+          if (from % 2 !== 0) newest.clear()
+        }
+        const found = [...rows.entries()]
+          .sort(([a], [b]) => a - b)
+          .flatMap(([, { form }]) => (form === null ? [] : [form]))
+        expect(found).toEqual(oracleIntervals(rule, all))
+      }),
+      { numRuns: 40 },
+    )
   })
 })

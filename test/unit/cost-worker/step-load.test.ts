@@ -60,6 +60,7 @@ const readingOf = (locationId: string, time: number): ReadingToStore => {
       tariffDirection,
       time,
     } as MeterReadingRow,
+    rule: null,
     origin: { assignment: { topic: recordTopic, partition: 0 } } as ReadingToStore['origin'],
   }
 }

@@ -15,7 +15,8 @@ const registry = () => {
       state.request += 1
       if (state.isSilent) await new Promise<never>(() => undefined)
       if (state.isAway) throw new Failure('postgres_away', 'PostgreSQL is unavailable.', { retriable: true })
-      return new Set([...locations, ...devices].filter(id => activeIds.has(id) && of.accountId === tenant.accountId))
+      const found = [...locations, ...devices].filter(id => activeIds.has(id) && of.accountId === tenant.accountId)
+      return new Map(found.map(id => [id, null]))
     },
     () => 5,
     3,
@@ -126,15 +127,15 @@ describe('known objects', () => {
   })
 
   it('are returned to each caller, even if an older read without them ends later', async () => {
-    const answers: ((activeIds: ReadonlySet<string>) => void)[] = []
+    const answers: ((activeIds: ReadonlyMap<string, null>) => void)[] = []
     const known = knownObjects(
       () => new Promise(resolve => answers.push(resolve)),
       () => 5,
     )
     const ids = { locations: new Set(['loc_1']), devices: new Set<string>() }
     const [older, newer] = [known.resolve(tenant, ids, 0), known.resolve(tenant, ids, 0)]
-    answers[1]?.(new Set(['loc_1']))
-    answers[0]?.(new Set())
+    answers[1]?.(new Map([['loc_1', null]]))
+    answers[0]?.(new Map())
     expect([(await older).has('loc_1'), (await newer).get('loc_1')?.partition]).toEqual([false, 5])
   })
 
@@ -155,7 +156,7 @@ describe('known objects', () => {
       )
     const [locations, devices] = [idsOf('loc'), idsOf('dev')]
     const known = knownObjects(
-      async (_, ids) => new Set([...ids.locations, ...ids.devices]),
+      async (_, ids) => new Map([...ids.locations, ...ids.devices].map(id => [id, null])),
       () => 5,
     )
     await known.resolve(tenant, { locations: new Set(locations), devices: new Set(devices) }, 0)
@@ -177,8 +178,8 @@ describe('known objects', () => {
   })
 
   it('are not found by their bits once they are deleted', async () => {
-    const activeIds = new Set([`loc_${'a'.repeat(24)}`])
-    const [id = ''] = activeIds
+    const id = `loc_${'a'.repeat(24)}`
+    const activeIds = new Map([[id, null]])
     const known = knownObjects(
       async () => activeIds,
       () => 5,

@@ -71,15 +71,20 @@ describe('readings that are accepted', () => {
       receivedAt: expect.any(Number),
       ...register,
       sessionReferenceId: 's',
+      register: null,
       readings: [
         {
           time: first,
+          isRestart: false,
           value: 12_500_000_000n,
           recordReferenceId: 'quarter ä',
           recordNumber: 1,
           recordId: recordId(first),
         },
-        { time: second, value: 10n ** 18n, recordReferenceId: null, recordNumber: 2, recordId: recordId(second) },
+        {
+          ...{ time: second, isRestart: false, value: 10n ** 18n, recordReferenceId: null },
+          ...{ recordNumber: 2, recordId: recordId(second) },
+        },
       ],
     })
     const chunk = written.find(({ message }) => message.kind === 'readings' && message.parts[0]?.batchId === batch.id)
@@ -88,6 +93,23 @@ describe('readings that are accepted', () => {
       generation: 3,
       batches: [{ ...live, batchId: batch.id, recordNumbers: [1, 2] }],
     })
+  })
+
+  it('begin a new meter at the instant of another reading, and withdraw readings', async () => {
+    const data = [
+      { time: start, value: 5 },
+      { time: start, value: 0, restart: true },
+      { time: start + 1, value: null },
+      { time: start, value: 1, restart: true },
+    ]
+    const batch = await submit(body({ data }))
+    expect(batch.failed_records).toMatchObject([{ record_num: 4, error: 'duplicate of record 2' }])
+    const stored = partsOf(await readPartitions(gateway), batch.id).flatMap(part => part.readings)
+    expect(stored.map(({ isRestart, value }) => [isRestart, value])).toEqual([
+      [false, 5_000_000n],
+      [true, 0n],
+      [false, null],
+    ])
   })
 
   it('are the same in both API versions', async () => {

@@ -105,11 +105,11 @@ describe('a log that does not answer in time', () => {
     const { entrance, openGate } = openEntrance(100)
     const batch = entrance.begin(tenant, currentInstant())
     const readings = Array.from({ length: 700 }, (_, index) => ({
-      ...{ time: index * 1000, value: BigInt(index), recordReferenceId: null },
+      ...{ time: index * 1000, isRestart: false, value: BigInt(index), recordReferenceId: null },
       ...{ recordNumber: index + 1, recordId: index.toString(16).padStart(24, '0') },
     }))
     const register = {
-      ...{ locationId, deviceId: null, sessionReferenceId: null },
+      ...{ locationId, deviceId: null, sessionReferenceId: null, register: null },
       ...({ energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' } as const),
     }
     const numbers = { recordsSubmitted: 700, recordsAccepted: 700 }

@@ -28,10 +28,15 @@ import { type Tenant, tenantIs } from '../meter-cost/meter-cost-reads.ts'
 /** A register: counter of the energy of an object in one energy flow direction and one tariff direction. */
 export type Register = Omit<RegisterIdentity, 'openedAt'>
 
-/** A row of `meter_readings`. `recordId`: digits of the record id of the interval that starts with this reading. */
+/**
+ * A row of `meter_readings`; `value` is null if the reading is withdrawn. `recordId`: digits of the record id of the
+ * interval that starts with this reading.
+ */
 export type MeterReadingRow = Register & {
   readonly time: number
-  readonly value: Energy
+  readonly isRestart: boolean
+  readonly value: Energy | null
+  readonly isDoubtful: boolean
   readonly recordId: string
   readonly sessionReferenceId: string | null
   readonly recordReferenceId: string | null
@@ -50,7 +55,10 @@ const columnTypes = {
   energy_flow_direction: choice(['INBOUND', 'OUTBOUND']),
   tariff_direction: choice(['IMPORT', 'EXPORT', 'LOCAL']),
   time: instant,
+  is_restart: bool,
   value: decimal128('Decimal(19, 6)'),
+  is_withdrawn: bool,
+  is_doubtful: bool,
   record_id: id(''),
   session_reference_id: optionalText,
   record_reference_id: optionalText,
@@ -74,7 +82,10 @@ export const meterReadingColumns: readonly BlockColumn<MeterReadingRow>[] = [
   readingColumn('energy_flow_direction', row => row.energyFlowDirection),
   readingColumn('tariff_direction', row => row.tariffDirection),
   readingColumn('time', row => row.time),
-  readingColumn('value', row => row.value),
+  readingColumn('is_restart', row => row.isRestart),
+  readingColumn('value', row => row.value ?? 0n),
+  readingColumn('is_withdrawn', row => row.value === null),
+  readingColumn('is_doubtful', row => row.isDoubtful),
   readingColumn('record_id', row => row.recordId),
   readingColumn('session_reference_id', row => row.sessionReferenceId),
   readingColumn('record_reference_id', row => row.recordReferenceId),
@@ -88,30 +99,53 @@ export const meterReadingColumns: readonly BlockColumn<MeterReadingRow>[] = [
 /** Encode rows for an insert. Throws a RangeError for ids of another form. */
 export const encodeMeterReadings = (rows: readonly MeterReadingRow[]): Buffer => encodeBlock(meterReadingColumns, rows)
 
-const readRows = (from: BlockReader, count: number): readonly MeterReadingRow[] => {
-  const columns = readColumns(from, columnTypes, count)
+/** Reading that was found. `isBeforeGap`: the table can have more readings between this one and the next found one. */
+type FoundReading = { readonly row: MeterReadingRow; readonly isBeforeGap: boolean }
+
+const foundTypes = { ...columnTypes, is_before_gap: bool }
+
+const readRows = (from: BlockReader, count: number): readonly FoundReading[] => {
+  const columns = readColumns(from, foundTypes, count)
   return columns.account_id.map((accountId, i) => ({
-    accountId,
-    liveMode: valueAt(columns.live_mode, i),
-    locationId: valueAt(columns.location_id, i),
-    deviceId: valueAt(columns.device_id, i),
-    energyFlowDirection: valueAt(columns.energy_flow_direction, i),
-    tariffDirection: valueAt(columns.tariff_direction, i),
-    time: valueAt(columns.time, i),
-    value: valueAt(columns.value, i),
-    recordId: valueAt(columns.record_id, i),
-    sessionReferenceId: valueAt(columns.session_reference_id, i),
-    recordReferenceId: valueAt(columns.record_reference_id, i),
-    batchId: valueAt(columns.batch_id, i),
-    recordNumber: valueAt(columns.record_number, i),
-    version: valueAt(columns.version, i),
-    sourceVersion: valueAt(columns.source_version, i),
-    receivedAt: valueAt(columns.received_at, i),
+    row: rowAt(columns, accountId, i),
+    isBeforeGap: valueAt(columns.is_before_gap, i),
   }))
 }
 
-/** Readings to find: those of a register at `times` (ms, ascending, at least one), and their neighbours. */
-export type ReadingQuery = { readonly register: Register; readonly times: readonly number[] }
+const rowAt = (
+  columns: ReturnType<typeof readColumns<typeof foundTypes>>,
+  accountId: string,
+  i: number,
+): MeterReadingRow => ({
+  accountId,
+  liveMode: valueAt(columns.live_mode, i),
+  locationId: valueAt(columns.location_id, i),
+  deviceId: valueAt(columns.device_id, i),
+  energyFlowDirection: valueAt(columns.energy_flow_direction, i),
+  tariffDirection: valueAt(columns.tariff_direction, i),
+  time: valueAt(columns.time, i),
+  isRestart: valueAt(columns.is_restart, i),
+  value: valueAt(columns.is_withdrawn, i) ? null : valueAt(columns.value, i),
+  isDoubtful: valueAt(columns.is_doubtful, i),
+  recordId: valueAt(columns.record_id, i),
+  sessionReferenceId: valueAt(columns.session_reference_id, i),
+  recordReferenceId: valueAt(columns.record_reference_id, i),
+  batchId: valueAt(columns.batch_id, i),
+  recordNumber: valueAt(columns.record_number, i),
+  version: valueAt(columns.version, i),
+  sourceVersion: valueAt(columns.source_version, i),
+  receivedAt: valueAt(columns.received_at, i),
+})
+
+/**
+ * Readings to find: those of a register at `times` (ms, ascending, at least one) and up to `nearMs` before and after
+ * them, and the neighbours of these.
+ */
+export type ReadingQuery = {
+  readonly register: Register
+  readonly times: readonly number[]
+  readonly nearMs: number
+}
 
 const noDevice = '0'.repeat(24)
 const readSettings =
@@ -123,44 +157,51 @@ const key = ['location_id', 'device_id', 'energy_flow_direction', 'tariff_direct
 const meterReadings = (tenant: Tenant, condition: string): string =>
   `FROM meter_readings FINAL WHERE ${tenantIs(tenant)} AND ${condition}`
 
-const queryLiteral = ({ register, times }: ReadingQuery): string => {
+const queryLiteral = ({ register, times, nearMs }: ReadingQuery): string => {
   const { locationId, deviceId, energyFlowDirection, tariffDirection } = register
   const ids = [locationId, deviceId ?? noDevice].map(one => textLiteral(one.slice(-24)))
   const directions = [energyFlowDirection, tariffDirection].map(textLiteral)
-  return `(${[...ids, ...directions, `[${times.map(wholeDigits).join(',')}]`].join(',')})`
+  return `(${[...ids, ...directions, `[${times.map(wholeDigits).join(',')}]`, wholeDigits(nearMs)].join(',')})`
 }
 
 /**
- * Read the readings nearest to the queried times among those that match `condition`. The queried times divide the time
- * of a register into gaps. Returns the first and last reading of each gap, and the readings at the queried times.
+ * Read the readings near the queried times among those that match `condition`. The queried times divide the time of a
+ * register into gaps. Returns the readings near the queried times, and of each gap the first one, the last one that is
+ * a base, and the last one.
  */
 const readNearest = async (
   db: ClickHouse,
   tenant: Tenant,
   queries: readonly ReadingQuery[],
   condition: string,
-): Promise<MeterReadingRow[]> => {
+): Promise<readonly FoundReading[]> => {
   const objectsAre = (column: string, of: (register: Register) => string | null): string =>
     isAmong(column, [...new Set(queries.map(({ register }) => of(register)))])
   const locationsAre = objectsAre('location_id', register => register.locationId)
   const devicesAre = objectsAre('device_id', register => register.deviceId)
   const statement = `WITH queries AS (
       SELECT toFixedString(unhex(query.1), 12) AS location_id, toFixedString(unhex(query.2), 12) AS device_id,
-        query.3 AS energy_flow_direction, query.4 AS tariff_direction, query.5 AS times
+        query.3 AS energy_flow_direction, query.4 AS tariff_direction, query.5 AS times, query.6 AS near
       FROM (SELECT arrayJoin(CAST([${queries.map(queryLiteral).join(',')}],
-        'Array(Tuple(String, String, Enum8(\\'INBOUND\\' = 0, \\'OUTBOUND\\' = 1), Enum8(\\'IMPORT\\' = 0, \\'EXPORT\\' = 1, \\'LOCAL\\' = 2), Array(Int64)))')) AS query))
-    SELECT ${names.map((name, index) => `row.${index + 1} AS ${name}`).join(', ')}
+        'Array(Tuple(String, String, Enum8(\\'INBOUND\\' = 0, \\'OUTBOUND\\' = 1), Enum8(\\'IMPORT\\' = 0, \\'EXPORT\\' = 1, \\'LOCAL\\' = 2), Array(Int64), Int64))')) AS query))
+    SELECT ${names.map((name, index) => `found.1.${index + 1} AS ${name}`).join(', ')}, found.2 AS is_before_gap
     FROM (
-      SELECT arrayJoin(arrayDistinct([argMin(reading, at), argMax(reading, at)])) AS row
+      SELECT arrayDistinct([argMin(reading, place), if(countIf(is_base) = 0, argMin(reading, place),
+          argMaxIf(reading, place, is_base)), argMax(reading, place)]) AS edges,
+        arrayJoin(arrayMap((edge, number) -> (edge, CAST(number < length(edges) AND count() > length(edges), 'Bool')),
+          edges, arrayEnumerate(edges))) AS found
       FROM (
         SELECT tuple(${names.join(', ')}) AS reading, toUnixTimestamp64Milli(time) AS at, ${key},
-          has(times, at) AS is_requested, arrayCount(requested -> requested <= at, times) AS gap
+          (at, is_restart) AS place, NOT is_withdrawn AND NOT is_doubtful AS is_base,
+          arrayExists(requested -> abs(requested - at) <= near, times) AS is_near,
+          if(is_near, (at, is_restart), (0, false)) AS near_place,
+          arrayCount(requested -> requested <= at, times) AS gap
         FROM (SELECT ${names.join(', ')} ${meterReadings(tenant, `${locationsAre} AND ${devicesAre} AND ${condition}`)}) AS readings
         INNER JOIN queries USING (${key})
       )
-      GROUP BY ${key}, gap, is_requested
+      GROUP BY ${key}, gap, is_near, near_place
     ) ${readSettings}`
-  const rows: MeterReadingRow[] = []
+  const rows: FoundReading[] = []
   for await (const block of db.stream(statement, tenant))
     for (const row of decodeBlocks(block, readRows)) rows.push(row)
   return rows
@@ -178,10 +219,10 @@ const firstTimeOf = ({ times }: ReadingQuery): number => times[0] ?? 0
 
 /** Divide queries into statements, ordered by first time. A register with many times is queried in parts. */
 const statementsOf = (queries: readonly ReadingQuery[]): readonly (readonly ReadingQuery[])[] => {
-  const parts = queries.flatMap(({ register, times }) =>
-    Array.from({ length: Math.ceil(times.length / maxTimes) }, (_, i) => ({
-      register,
-      times: times.slice(i * maxTimes, (i + 1) * maxTimes),
+  const parts = queries.flatMap(query =>
+    Array.from({ length: Math.ceil(query.times.length / maxTimes) }, (_, i) => ({
+      ...query,
+      times: query.times.slice(i * maxTimes, (i + 1) * maxTimes),
     })),
   )
   const statements: ReadingQuery[][] = []
@@ -211,13 +252,14 @@ export const registerKey = ({
   tariffDirection,
 }: Register): string => `${accountId}/${liveMode}/${locationId}/${deviceId}/${energyFlowDirection}/${tariffDirection}`
 
-/** Return the queries whose first time has no earlier reading among `found`. */
-const withoutEarlierReading = (
+/** Return the queries whose first time has no earlier base among `found`. */
+const withoutEarlierBase = (
   queries: readonly ReadingQuery[],
-  found: readonly MeterReadingRow[],
+  found: readonly FoundReading[],
 ): readonly ReadingQuery[] => {
   const earliest = new Map<string, number>()
-  for (const row of found) {
+  for (const { row } of found) {
+    if (row.value === null || row.isDoubtful) continue
     const key = registerKey(row)
     earliest.set(key, Math.min(row.time, earliest.get(key) ?? row.time))
   }
@@ -226,38 +268,55 @@ const withoutEarlierReading = (
   )
 }
 
+/** Readings of a register that were found, unordered. Readings can be missing after those of `gapsAfter`. */
+export type FoundReadings = {
+  readonly readings: readonly MeterReadingRow[]
+  readonly gapsAfter: ReadonlySet<MeterReadingRow>
+}
+
 /**
- * Read, for each queried time of each register, the reading stored at that time and the nearest readings before and
- * after it. Unordered, each reading once; other readings of the same registers may be included.
+ * Read the queried readings of each register, and their neighbours: on both sides the nearest reading and the nearest
+ * base. Returns them by `registerKey`, each reading once; other readings of the same registers may be included.
  */
 export const readingsAround = async (
   db: ClickHouse,
   tenant: Tenant,
   queries: readonly ReadingQuery[],
-): Promise<readonly MeterReadingRow[]> => {
-  const found = new Map<string, MeterReadingRow>()
-  const addFound = (rows: readonly MeterReadingRow[]): void => {
-    for (const row of rows) found.set(`${registerKey(row)}/${row.time}`, row)
+): Promise<ReadonlyMap<string, FoundReadings>> => {
+  const found = new Map<string, FoundReading>()
+  const addFound = (rows: readonly FoundReading[]): void => {
+    for (const one of rows) {
+      const place = `${registerKey(one.row)}/${one.row.time}/${one.row.isRestart}`
+      // A reading can be the edge of the gaps of two statements. It is before a gap if one of them knows a gap.
+      found.set(place, { row: one.row, isBeforeGap: one.isBeforeGap && found.get(place)?.isBeforeGap !== false })
+    }
   }
   for (const statement of statementsOf(queries)) {
     const first = firstTimeOf(statement[0] as ReadingQuery)
-    let rows: readonly MeterReadingRow[] = []
+    const nearMs = Math.max(...statement.map(query => query.nearMs))
     let remaining = statement
     let to: number | null = null
     for (const lookBackMs of lookBacksMs) {
+      if (lookBackMs !== null && lookBackMs < nearMs) continue
       const conditions = [
         lookBackMs === null ? 'true' : `time >= ${instantLiteral(first - lookBackMs)}`,
         to === null ? 'true' : `time < ${instantLiteral(to)}`,
       ]
-      rows = await readNearest(db, tenant, remaining, conditions.join(' AND '))
+      const rows = await readNearest(db, tenant, remaining, conditions.join(' AND '))
       addFound(rows)
-      remaining = withoutEarlierReading(remaining, rows).map(({ register, times }) => ({
-        register,
-        times: times.slice(0, 1),
-      }))
+      remaining = withoutEarlierBase(remaining, rows).map(query => ({ ...query, times: query.times.slice(0, 1) }))
       if (remaining.length === 0 || lookBackMs === null) break
       to = first - lookBackMs
     }
   }
-  return [...found.values()]
+  const byRegister = Map.groupBy(found.values(), ({ row }) => registerKey(row))
+  return new Map(
+    [...byRegister].map(([key, all]) => [
+      key,
+      {
+        readings: all.map(({ row }) => row),
+        gapsAfter: new Set(all.flatMap(({ row, isBeforeGap }) => (isBeforeGap ? [row] : []))),
+      },
+    ]),
+  )
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import avro from 'avsc'
 import { Failure } from '../../failure.ts'
 import { deadLetterTopic, eventTopic, recordTopic, type TopicName, topicNames } from '../log.ts'
-import type { DeadLetter, EventEnvelope, MeterMessage } from '../messages.ts'
+import type { DeadLetter, EventEnvelope, MeterMessage, Reading, ReadingChunk, ReadingPart } from '../messages.ts'
 import { decodeRecordChunk, encodeRecordChunk, joinParts } from './fast-path/record-chunk.ts'
 import type { EncodedPart } from './fast-path/record-part.ts'
 import type { SchemaIds } from './schema-ids.ts'
@@ -142,7 +142,45 @@ const branchOf = {
   readings: 'wattledger.meter.ReadingChunk',
 } as const satisfies Record<MeterMessage['kind'], string>
 
-const wrapUnion = (message: MeterMessage): unknown => ({ [branchOf[message.kind]]: message })
+const wrapUnion = (message: MeterMessage): unknown => ({
+  [branchOf[message.kind]]: message.kind === 'readings' ? readingsToAvro(message) : message,
+})
+
+/** Form of readings in Avro: its energies are no unions, and a maximum power is a text. */
+type AvroReadings = {
+  readonly parts: readonly (Omit<ReadingPart, 'register' | 'readings'> & {
+    readonly register: {
+      readonly kind: 'LIFETIME' | 'SESSION'
+      readonly digits: number | null
+      readonly maxPower: string | null
+    } | null
+    readonly readings: readonly (Omit<Reading, 'value'> & { readonly value: bigint; readonly isWithdrawn: boolean })[]
+  })[]
+}
+
+const readingsToAvro = ({ parts }: ReadingChunk): AvroReadings => ({
+  parts: parts.map(({ register, readings, ...part }) => ({
+    ...part,
+    register: register === null ? null : { ...register, maxPower: register.maxPower?.toString() ?? null },
+    readings: readings.map(reading => ({
+      ...reading,
+      value: reading.value ?? 0n,
+      isWithdrawn: reading.value === null,
+    })),
+  })),
+})
+
+const readingsFromAvro = ({ parts }: AvroReadings): ReadingChunk => ({
+  kind: 'readings',
+  parts: parts.map(({ register, readings, ...part }) => ({
+    ...part,
+    register:
+      register === null
+        ? null
+        : { ...register, maxPower: register.maxPower === null ? null : BigInt(register.maxPower) },
+    readings: readings.map(({ isWithdrawn, value, ...reading }) => ({ ...reading, value: isWithdrawn ? null : value })),
+  })),
+})
 
 const unwrapUnion = (type: avro.Type, value: unknown): MeterMessage => {
   const [branch, message] = Object.entries(value as object)[0] ?? []
@@ -150,7 +188,7 @@ const unwrapUnion = (type: avro.Type, value: unknown): MeterMessage => {
   if (branch === branchOf.records) return decodeRecordChunk(type.toBuffer(value), 0)
   const kind = (Object.keys(branchOf) as MeterMessage['kind'][]).find(candidate => branchOf[candidate] === branch)
   if (kind === undefined) throw new RangeError('The kind of the message is unknown.')
-  return { kind, ...message }
+  return kind === 'readings' ? readingsFromAvro(message) : { kind, ...message }
 }
 
 const writeHeader = (value: Buffer, id: number): Buffer => {

@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag'
+import type { RegisterProperties } from '../../../domain/record/reading-rules.ts'
 import { type Result, refused } from '../../../domain/refusal.ts'
 import type { OwnedObject } from '../../../domain/tenant.ts'
 import { newId } from '../../ids/new-id.ts'
@@ -11,14 +12,17 @@ import type { TenantTransaction } from '../transaction.ts'
 export type StoredDevice = OwnedObject & {
   readonly referenceId: string
   readonly displayName: string | null
+  readonly register: RegisterProperties | null
   readonly metadata: Metadata
 }
 
-export type DeviceDraft = Pick<StoredDevice, 'referenceId' | 'displayName' | 'metadata'>
+export type DeviceDraft = Pick<StoredDevice, 'referenceId' | 'displayName' | 'register' | 'metadata'>
 
 const columns = sql`id, account_id as "accountId", live_mode as "liveMode", reference_id as "referenceId",
-  display_name as "displayName", metadata,
+  display_name as "displayName", register, metadata,
   time_created as "createdAt"`
+
+const toJson = (value: object | null): string | null => (value === null ? null : JSON.stringify(value))
 
 const notFound = refused('not_found', 'No device has this id.')
 
@@ -30,9 +34,9 @@ export const createDevice = async (
 ): Promise<StoredDevice> => {
   const { accountId, liveMode, query } = transaction
   const id = newId('device', at)
-  await query(sql`insert into devices (account_id, live_mode, id, reference_id, display_name, metadata, time_created)
-    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${draft.displayName}, ${JSON.stringify(draft.metadata)},
-      ${toTimestamp(at)})`)
+  await query(sql`insert into devices (account_id, live_mode, id, reference_id, display_name, register, metadata, time_created)
+    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${draft.displayName}, ${toJson(draft.register)},
+      ${JSON.stringify(draft.metadata)}, ${toTimestamp(at)})`)
   return { id, accountId, liveMode, ...draft, createdAt: at }
 }
 
@@ -56,6 +60,8 @@ export const updateDevice = (
       reference_id = coalesce(${change.referenceId ?? null}, reference_id),
       display_name = case when ${change.displayName !== undefined} then ${change.displayName ?? null}
         else display_name end,
+      register = case when ${change.register !== undefined} then ${toJson(change.register ?? null)}::jsonb
+        else register end,
       metadata = coalesce(${change.metadata === undefined ? null : JSON.stringify(change.metadata)}::jsonb, metadata)
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
 

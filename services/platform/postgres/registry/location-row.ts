@@ -1,4 +1,5 @@
 import sql, { raw, type Sql } from 'sql-template-tag'
+import type { RegisterProperties } from '../../../domain/record/reading-rules.ts'
 import type { TariffDirection, TariffType } from '../../../domain/tariff/tariff.ts'
 import type { OwnedObject } from '../../../domain/tenant.ts'
 import type { Metadata } from '../column.ts'
@@ -31,6 +32,7 @@ export type LocationDraft = {
   readonly importSourceId: string | null
   readonly exportSourceId: string | null
   readonly calendarId: string | null
+  readonly register: RegisterProperties | null
   readonly metadata: Metadata
 }
 
@@ -77,7 +79,7 @@ export const locationColumns = sql`
   id, account_id as "accountId", live_mode as "liveMode", reference_id as "referenceId", display_name as "displayName",
   customer_id as "customerId", timezone, currency_code as "currencyCode", postal_address as "postalAddress",
   latitude, longitude, overrides, import_market_source_id as "importSourceId",
-  export_market_source_id as "exportSourceId", calendar_id as "calendarId", metadata, pricing_revision as "pricingRevision",
+  export_market_source_id as "exportSourceId", calendar_id as "calendarId", register, metadata, pricing_revision as "pricingRevision",
   time_created as "createdAt",
   (select coalesce(json_agg(json_build_object('id', t.id, 'direction', t.direction, 'type', t.type, 'status', t.status,
       'marketRates', t.market_rates,
@@ -106,10 +108,11 @@ export const locationFromRow = (row: LocationRow): StoredLocation => {
 /** The columns of `draftValues`, in the same order. */
 export const draftColumns = sql`
   reference_id, display_name, customer_id, timezone, currency_code, postal_address, latitude, longitude, overrides,
-  import_market_source_id, export_market_source_id, calendar_id, metadata`
+  import_market_source_id, export_market_source_id, calendar_id, register, metadata`
 
 export const draftValues = (draft: LocationDraft): Sql => sql`
   ${draft.referenceId}, ${draft.displayName}, ${draft.customerId}, ${draft.timezone}, ${draft.currencyCode},
   ${draft.postalAddress === null ? null : JSON.stringify(draft.postalAddress)},
   ${draft.geoLocation?.lat ?? null}, ${draft.geoLocation?.lng ?? null}, ${JSON.stringify(draft.overrides)},
-  ${draft.importSourceId}, ${draft.exportSourceId}, ${draft.calendarId}, ${JSON.stringify(draft.metadata)}`
+  ${draft.importSourceId}, ${draft.exportSourceId}, ${draft.calendarId},
+  ${draft.register === null ? null : JSON.stringify(draft.register)}::jsonb, ${JSON.stringify(draft.metadata)}`

@@ -1,4 +1,5 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag'
+import { type RegisterProperties, type RegisterRule, registerRuleOf } from '../../../domain/record/reading-rules.ts'
 import {
   type FindReferences,
   isPossibleReference,
@@ -48,15 +49,15 @@ export const referenceFinder =
   (tenant, wanted) =>
     withTenant(database, tenant, transaction => findReferenced(transaction, wanted))
 
-/** Return the ids that are active locations and devices, in one statement. */
+/** Return the ids that are active locations and devices, with the properties of their registers, in one statement. */
 export const findActiveObjects = async (
   transaction: TenantTransaction,
   locationIds: readonly string[],
   deviceIds: readonly string[],
-): Promise<ReadonlySet<string>> => {
-  const { rows } = await transaction.query<{ id: string }>(sql`
-    select id from locations where ${ownedBy(transaction)} and id = any(${locationIds}) and ${isActive}
+): Promise<ReadonlyMap<string, RegisterRule | null>> => {
+  const { rows } = await transaction.query<{ id: string; register: RegisterProperties | null }>(sql`
+    select id, register from locations where ${ownedBy(transaction)} and id = any(${locationIds}) and ${isActive}
     union all
-    select id from devices where ${ownedBy(transaction)} and id = any(${deviceIds}) and ${isActive}`)
-  return new Set(rows.map(({ id }) => id))
+    select id, register from devices where ${ownedBy(transaction)} and id = any(${deviceIds}) and ${isActive}`)
+  return new Map(rows.map(({ id, register }) => [id, register === null ? null : registerRuleOf(register)]))
 }

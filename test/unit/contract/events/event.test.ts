@@ -38,6 +38,7 @@ describe('a device', () => {
       liveMode: true,
       referenceId: 'a',
       displayName: null,
+      register: null,
       metadata: {},
       createdAt: 0,
     }

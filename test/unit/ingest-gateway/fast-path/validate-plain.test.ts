@@ -23,7 +23,8 @@ const validationContext = (apiVersion: ApiVersion = 'current'): ValidationContex
   apiVersion,
   at,
   known: knownObjects(
-    async (_, ids) => new Set([...ids.locations, ...ids.devices].filter(id => !missing.includes(id))),
+    async (_, ids) =>
+      new Map([...ids.locations, ...ids.devices].filter(id => !missing.includes(id)).map(id => [id, null])),
     (_, id) => Number(id.at(-1)) % 2,
   ),
   references: knownReferences(async () => noReferenceIds),
@@ -169,7 +170,7 @@ describe('a body between others', () => {
   /** A memory of some objects of a registry that has all. */
   const memory = (most: number) =>
     knownObjects(
-      async (_, ids) => new Set([...ids.locations, ...ids.devices]),
+      async (_, ids) => new Map([...ids.locations, ...ids.devices].map(id => [id, null])),
       () => 0,
       most,
     )

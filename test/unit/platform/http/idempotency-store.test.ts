@@ -30,7 +30,7 @@ describe('an Idempotency-Key', () => {
     await slow.begin(claim, at)
     expect(await quick.begin(claimOf('taken'), at + 120_000)).toEqual({ state: 'new' })
     const made = await changeTenant(database, live, async transaction => {
-      await createDevice(transaction, { referenceId: 'slow', displayName: null, metadata: {} }, at)
+      await createDevice(transaction, { referenceId: 'slow', displayName: null, register: null, metadata: {} }, at)
       return (await slow.finishWithin(transaction, claim, answer))
         ? accepted(null)
         : refused('idempotency_in_progress', 'taken over')

@@ -37,7 +37,11 @@ const newest = { limit: 100, startingAfter: null, endingBefore: null }
 describe('events', () => {
   it('are written with their change or not at all, with one message for the webhook topic', async () => {
     const undone = inLive(async tx => {
-      const device = await createDevice(tx, { referenceId: 'never', displayName: null, metadata: {} }, at)
+      const device = await createDevice(
+        tx,
+        { referenceId: 'never', displayName: null, register: null, metadata: {} },
+        at,
+      )
       await writeEvents(tx, [{ type: 'device.create', objectId: device.id, data: {} }], at)
       throw new Error('undo')
     })

@@ -31,7 +31,7 @@ afterAll(() => opened[Symbol.asyncDispose]())
 describe('row security between tenants', () => {
   it('shows no row to a query without a tenant, and refuses its writes', async () => {
     await withTenant(database, mine.live, tx =>
-      createDevice(tx, { referenceId: 'seen', displayName: null, metadata: {} }, at),
+      createDevice(tx, { referenceId: 'seen', displayName: null, register: null, metadata: {} }, at),
     )
     expect((await database.tenant(sql`select * from devices`)).rows).toEqual([])
     expect((await database.tenant(sql`select * from accounts`)).rows).toEqual([])
@@ -44,7 +44,7 @@ describe('row security between tenants', () => {
       await withTenant(database, tenant, tx =>
         createDevice(
           tx,
-          { referenceId: `of ${tenant.accountId} ${tenant.liveMode}`, displayName: null, metadata: {} },
+          { referenceId: `of ${tenant.accountId} ${tenant.liveMode}`, displayName: null, register: null, metadata: {} },
           at,
         ),
       )
@@ -55,7 +55,11 @@ describe('row security between tenants', () => {
 
   it('refuses to write a row of another tenant', async () => {
     const foreign = withTenant(database, mine.live, async tx =>
-      createDevice({ ...tx, ...theirs.live }, { referenceId: 'smuggled', displayName: null, metadata: {} }, at),
+      createDevice(
+        { ...tx, ...theirs.live },
+        { referenceId: 'smuggled', displayName: null, register: null, metadata: {} },
+        at,
+      ),
     )
     await expect(foreign).rejects.toMatchObject({ code: 'postgres_refused' })
   })

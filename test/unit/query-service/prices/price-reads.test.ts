@@ -30,6 +30,7 @@ const location = (more: Partial<StoredLocation>): StoredLocation => ({
     importSourceId: null,
     exportSourceId: null,
     calendarId: null,
+    register: null,
     metadata: {},
     tariffs: [],
     pricingRevision: 0,

@@ -12,7 +12,10 @@ import { insertReadings, readingOf, registerOf } from '../../../../suites/readin
 
 useMeterTables()
 
-const around = (times: readonly number[], register = registerOf()) => readingsAround(db, tenant, [{ register, times }])
+const readingsIn = (found: Awaited<ReturnType<typeof readingsAround>>): readonly MeterReadingRow[] =>
+  [...found.values()].flatMap(({ readings }) => readings)
+const around = async (times: readonly number[], register = registerOf(), nearMs = 0) =>
+  readingsIn(await readingsAround(db, tenant, [{ register, times, nearMs }]))
 const timesOf = (rows: readonly MeterReadingRow[]) => [...new Set(rows.map(({ time }) => time))].sort((a, b) => a - b)
 
 describe('readings', () => {
@@ -45,7 +48,7 @@ describe('readings', () => {
       { ...tenant, liveMode: false },
       { ...tenant, accountId: hexId('acc_', 999) },
     ]) {
-      expect(await readingsAround(db, other, [{ register: registerOf(), times: [base] }])).toEqual([])
+      expect((await readingsAround(db, other, [{ register: registerOf(), times: [base], nearMs: 0 }])).size).toBe(0)
     }
   })
 
@@ -66,14 +69,15 @@ describe('readings', () => {
               register: registerOf({ deviceId: hexId('dev_', devices) }),
               stored,
               times: times.toSorted((a, b) => a - b),
+              nearMs: 0,
             }
           })
           await insertReadings(
             registers.flatMap(({ register, stored }) => stored.map(time => readingOf(time, register))),
           )
-          const found = Map.groupBy(await readingsAround(db, tenant, registers), registerKey)
+          const found = await readingsAround(db, tenant, registers)
           for (const { register, stored, times } of registers) {
-            const got = timesOf(found.get(registerKey(register)) ?? [])
+            const got = timesOf(found.get(registerKey(register))?.readings ?? [])
             for (const time of times) {
               expect(got.includes(time)).toBe(stored.includes(time))
               expect(got.findLast(one => one < time)).toBe(stored.toSorted((a, b) => a - b).findLast(one => one < time))
@@ -96,11 +100,11 @@ describe('readings', () => {
     const found = await readingsAround(
       recording,
       tenant,
-      registers.map(register => ({ register, times: [last + hourMs] })),
+      registers.map(register => ({ register, times: [last + hourMs], nearMs: 0 })),
     )
-    expect(found.filter(({ time }) => time === last)).toHaveLength(450)
+    expect(readingsIn(found).filter(({ time }) => time === last)).toHaveLength(450)
     expect(statements).toHaveLength(2)
-    await readingsAround(recording, tenant, [{ register: registers[7] as Register, times: [last + hourMs] }])
+    await readingsAround(recording, tenant, [{ register: registers[7] as Register, times: [last + hourMs], nearMs: 0 }])
     const plan = (await db.rows(`EXPLAIN indexes = 1 ${statements[2]}`)).map(line => String(line[0])).join('\n')
     const granules = [...plan.matchAll(/Granules: (\d+)\/(\d+)/g)].map(match => [Number(match[1]), Number(match[2])])
     expect(Math.min(...granules.map(([read = 0]) => read))).toBeLessThanOrEqual(2)

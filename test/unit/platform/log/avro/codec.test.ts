@@ -177,6 +177,7 @@ describe('published schemas', () => {
   const published: Record<string, string> = {
     'meter.dead-letters.v1 1': '00693e390e07af660b01d311ad4f84e04bc85787adbef57838b559cc36bb9cb0',
     'meter.records.v1 1': '4e5d52edfd77c31034acb63c4f30fbec6651da9132df1a0821bb5f6ce5c2e136',
+    'meter.records.v1 2': '22f5efec989a360a9ae7c08147b6f43a7bbdcd63962f3b529c8316bedc576739',
     'webhook.events.v1 1': '27f9b9f3916a1f64f74ab0af59ae27b3cdfe9099645ee3149169c001e6423e97',
   }
 

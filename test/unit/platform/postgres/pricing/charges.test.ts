@@ -99,7 +99,7 @@ describe('a charge', () => {
       expect(await create(id)).toMatchObject({ refusal: { code: 'location_not_found', field: 'location_id' } })
     const locationId = await newLocation()
     const device = await inLive(tx =>
-      createDevice(tx, { referenceId: 'wall box', displayName: null, metadata: {} }, at),
+      createDevice(tx, { referenceId: 'wall box', displayName: null, register: null, metadata: {} }, at),
     )
     const draft = chargeDraft(locationId, [device.id, 'dev_0198c0ffee00112233445566'])
     expect(await change(tx => createCharge(tx, draft, at))).toMatchObject({

@@ -48,7 +48,7 @@ const newest: Paging = { limit: 100, startingAfter: null, endingBefore: null }
 describe('devices', () => {
   it('are read as they were created and changed, and keep members that a change omits', async () => {
     const device = await inLive(tx =>
-      createDevice(tx, { referenceId: 'charger-1', displayName: null, metadata: { bay: '7' } }, at),
+      createDevice(tx, { referenceId: 'charger-1', displayName: null, register: null, metadata: { bay: '7' } }, at),
     )
     expect(await inLive(tx => retrieveDevice(tx, device.id))).toEqual(device)
     const renamed = await change(tx => updateDevice(tx, device.id, { referenceId: 'charger-2' }))
@@ -62,7 +62,7 @@ describe('devices', () => {
   })
 
   it('share a reference_id only with deleted objects, the other mode and other kinds', async () => {
-    const draft = { referenceId: 'taken', displayName: null, metadata: {} }
+    const draft = { referenceId: 'taken', displayName: null, register: null, metadata: {} }
     const first = await inLive(tx => createDevice(tx, draft, at))
     const second = await change(async tx => accepted(await createDevice(tx, draft, at)))
     expect(second).toMatchObject({ ok: false, refusal: { code: 'reference_id_taken', field: 'reference_id' } })
@@ -70,7 +70,9 @@ describe('devices', () => {
     await inLive(tx => createCustomer(tx, draft, at))
     expect(await change(tx => deleteDevice(tx, first.id, at))).toEqual(accepted(first))
     const third = await inLive(tx => createDevice(tx, draft, at))
-    const other = await inLive(tx => createDevice(tx, { referenceId: 'free', displayName: null, metadata: {} }, at))
+    const other = await inLive(tx =>
+      createDevice(tx, { referenceId: 'free', displayName: null, register: null, metadata: {} }, at),
+    )
     expect(await change(tx => updateDevice(tx, other.id, { referenceId: 'taken' }))).toMatchObject({
       refusal: { code: 'reference_id_taken' },
     })
@@ -78,7 +80,9 @@ describe('devices', () => {
   })
 
   it('are hidden after their deletion, and always hidden in the other mode', async () => {
-    const { id } = await inLive(tx => createDevice(tx, { referenceId: 'going', displayName: null, metadata: {} }, at))
+    const { id } = await inLive(tx =>
+      createDevice(tx, { referenceId: 'going', displayName: null, register: null, metadata: {} }, at),
+    )
     expect(await changeTenant(database, test, tx => deleteDevice(tx, id, at))).toMatchObject({
       refusal: { code: 'not_found' },
     })
@@ -97,7 +101,9 @@ describe('lists', () => {
     let made = 0
     const create = () => {
       made += 1
-      return scoped(tx => createDevice(tx, { referenceId: `walk-${made}`, displayName: null, metadata: {} }, at))
+      return scoped(tx =>
+        createDevice(tx, { referenceId: `walk-${made}`, displayName: null, register: null, metadata: {} }, at),
+      )
     }
     const stay: string[] = []
     const goers: string[] = []
@@ -136,8 +142,12 @@ describe('lists', () => {
   })
 
   it('accept the cursor of a deleted object, and refuse an unknown one', async () => {
-    const older = await inLive(tx => createDevice(tx, { referenceId: 'older', displayName: null, metadata: {} }, at))
-    const cursor = await inLive(tx => createDevice(tx, { referenceId: 'cursor', displayName: null, metadata: {} }, at))
+    const older = await inLive(tx =>
+      createDevice(tx, { referenceId: 'older', displayName: null, register: null, metadata: {} }, at),
+    )
+    const cursor = await inLive(tx =>
+      createDevice(tx, { referenceId: 'cursor', displayName: null, register: null, metadata: {} }, at),
+    )
     await change(tx => deleteDevice(tx, cursor.id, at))
     const page = await inLive(tx =>
       listDevices(tx, { referenceId: null }, { limit: 1, startingAfter: cursor.id, endingBefore: null }),
@@ -233,7 +243,7 @@ describe('locations and customers', () => {
     const [priced] = await loadLocationPricing(database.operator, [{ ...live, locationId: with_.id }])
     expect(priced).toMatchObject({ revision: 1, deletedAt: at + 1_000, tariffs: [{ id: tariff.id, closedAt: null }] })
     expect(await inLive(tx => retrieveTariff(tx, tariff.id))).toBeNull()
-    expect(await inLive(tx => findActiveObjects(tx, [with_.id, without.id], []))).toEqual(new Set())
+    expect(await inLive(tx => findActiveObjects(tx, [with_.id, without.id], []))).toEqual(new Map())
     expect(await change(tx => deleteLocation(tx, with_.id, at))).toMatchObject({ refusal: { code: 'not_found' } })
   })
 })
