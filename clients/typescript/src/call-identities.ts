@@ -12,12 +12,13 @@ const tableRecords = 2 ** 22
 /** Numbers of an entry: two of the hash of the identity, one of the hash of the value, and the position. */
 const entryNumbers = 4
 
-const trailingZeros = /(\.\d*?)0+$/
-
 /** Return a number as text. Equal numbers of another length, such as 1.50 and 1.5, have one text. */
 const numberText = (value: unknown): string => {
   const text = isDecimal(value) ? value.text : String(value ?? '')
-  return text.includes('e') || text.includes('E') ? text : text.replace(trailingZeros, '$1').replace(/\.$/, '')
+  if (!/^-?\d+\.\d+$/.test(text)) return text
+  let end = text.length
+  while (text[end - 1] === '0') end -= 1
+  return text.slice(0, text[end - 1] === '.' ? end - 1 : end)
 }
 
 const offsetTime = /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:\d\d)$/i
