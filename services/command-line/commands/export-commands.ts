@@ -1,13 +1,17 @@
+import { parseDate } from '../../domain/civil-date.ts'
+import { startOfDayNumber, type TimeZone } from '../../domain/civil-time.ts'
 import { parseInstant, writeInstant } from '../../domain/instant.ts'
 import { tableFormats } from '../../domain/interchange/table-format.ts'
 import { writtenTariffFormats } from '../../domain/interchange/write-tariffs.ts'
 import { keyVariable } from '../../platform/config/config.ts'
+import { timeZone } from '../../platform/time-zone.ts'
 import type { Command, CommandInput, CommandOption, CommandOutcome } from '../command.ts'
 import { CommandError, missingOptions, success, UsageError } from '../command.ts'
 import { costFormats, exportInFormat } from '../export/export-in-format.ts'
 import { type ManifestWire, runExport } from '../export/export-job.ts'
 import { parseAnswer, sessionSpan } from '../export/stored-records.ts'
-import { fileTargetOptions, openTarget } from '../import/import-target.ts'
+import { fileTargetOptions, openTarget, zoneOfLocation } from '../import/import-target.ts'
+import { CallError } from '../service-client.ts'
 
 /** Kinds of exports, with the options that each has. */
 const kinds = {
@@ -55,9 +59,11 @@ const interruptedCode = 130
 
 const datePattern = /^\d{4}-\d{2}-\d{2}$/
 
-/** Read a date, which is midnight UTC, or an instant with its offset. */
-const readTime = (name: string, text = ''): string => {
-  const instant = datePattern.test(text) ? `${text}T00:00:00Z` : text
+/** Read an instant with its offset, or a date: the midnight of a zone, or of UTC without a zone. */
+const readTime = (name: string, text = '', zone: TimeZone | null = null): string => {
+  const day = datePattern.test(text) ? parseDate(text) : undefined
+  const midnight = day === undefined || zone === null ? `${text}T00:00:00Z` : writeInstant(startOfDayNumber(zone, day))
+  const instant = datePattern.test(text) ? midnight : text
   if (parseInstant(instant) === undefined)
     throw new UsageError(
       `--${name} must be a date such as 2026-01-01, or an instant such as 2026-01-01T00:00:00+01:00.`,
@@ -116,6 +122,26 @@ const missingOf = (kind: ExportKind, options: CommandInput['options']): readonly
   return [...missingOptions(options, [...times, 'out']), ...frame.map(name => `${name} (${frameContent})`)]
 }
 
+/** Return the options with the instants of their dates: of one location, dates are its local days. */
+const withLocalDates = async (input: CommandInput): Promise<CommandInput['options']> => {
+  const { options } = input
+  const { location, from = '', to = '' } = options
+  if (location === undefined || !(datePattern.test(from) || datePattern.test(to))) return options
+  for (const [name, text] of Object.entries({ from, to })) if (text !== '') readTime(name, text)
+  const { client } = await openTarget(input, { writes: null })
+  const name = await zoneOfLocation(client, location, new AbortController().signal).catch((error: unknown) => {
+    // The request of the export is refused with the reason.
+    if (error instanceof CallError && error.status === 404) return null
+    throw error
+  })
+  const zone = name === null ? null : timeZone(name)
+  const instants = Object.entries({ from, to }).map(([name, text]) => [
+    name,
+    text === '' ? undefined : readTime(name, text, zone),
+  ])
+  return { ...options, ...Object.fromEntries(instants) }
+}
+
 /** Return the options with the time of the session, if they name a session without a time. */
 const withSessionTime = async (input: CommandInput): Promise<CommandInput['options']> => {
   const { options } = input
@@ -131,7 +157,8 @@ const exportFile = async (kind: ExportKind, given: CommandInput): Promise<Comman
   const { format = '', out = '', session } = given.options
   if (kind === 'costs' && session !== undefined && !otherFormats.costs.includes(format))
     throw new UsageError('--session needs --format ocpi-cdr-2.2.1 or ocpi-cdr-2.3.0, or "export records".')
-  const input = { ...given, options: await withSessionTime(given) }
+  const local = { ...given, options: await withLocalDates(given) }
+  const input = { ...given, options: await withSessionTime(local) }
   const { options, status } = input
   const { from, to } = options
   if (otherFormats[kind].includes(format)) {
@@ -182,7 +209,7 @@ const exportCommand = (kind: ExportKind): Command => ({
     'Exit codes: 0 done, 3 some parts not written, 1 failed, 2 usage error, 130 interrupted.',
   ],
   options: {
-    from: { value: 'T', summary: 'Start: a date (midnight UTC) or an instant.' },
+    from: { value: 'T', summary: 'Start: an instant, or a date: midnight of the one --location, else of UTC.' },
     to: { value: 'T', summary: 'End, exclusive.' },
     out: { value: 'FILE', summary: 'File to write.', isRequired: true },
     format: {

@@ -22,11 +22,11 @@ import { importObjects, type ObjectKind } from '../import/import-objects.ts'
 import { importReadings, type ReadingSource } from '../import/import-readings.ts'
 import { type ImportReport, importOutcome } from '../import/import-report.ts'
 import {
-  askPatiently,
   callPatiently,
   fileTargetOptions,
   type ImportTarget,
   openTarget,
+  zoneOfLocation,
 } from '../import/import-target.ts'
 import { importTariffs, libraryOptions, readTariffContent, tariffOptions } from '../import/import-tariffs.ts'
 import { type ImportProgress, startProgress } from '../import/progress.ts'
@@ -100,13 +100,11 @@ const stateOptionsOf = (options: CommandInput['options'], { accountId, baseUrl, 
 }
 
 /** Return the zone of the location of all readings; null if the rows or the options name it. */
-const zoneOfLocation = async ({ target, input: { options }, signal }: FileImport): Promise<string | null> => {
+const zoneOfReadings = async ({ target, input: { options }, signal }: FileImport): Promise<string | null> => {
   const { location, zone } = options
   if (location === undefined || zone !== undefined) return null
   const name = /^(loc_.{24}|(reference|location):.*)$/.test(location) ? location : `reference:${location}`
-  const path = `/locations/${encodeURIComponent(name)}`
-  const { timezone } = await askPatiently<{ readonly timezone: string }>(target.client, 'GET', path, signal)
-  return timezone
+  return zoneOfLocation(target.client, name, signal)
 }
 
 /** Maximum size of standard input in a format that is read twice. */
@@ -170,7 +168,7 @@ const openReadingSource = async (one: FileImport, costs: FileCostCollector): Pro
     return source
   }
   if (options['compare'] !== undefined) throw new UsageError('--compare needs a Green Button file, which has costs.')
-  const rules = readCsvRules(options, await zoneOfLocation(one))
+  const rules = readCsvRules(options, await zoneOfReadings(one))
   return csvReadingSource(all, readCsvForm(options), readReadingColumns(options), rules)
 }
 

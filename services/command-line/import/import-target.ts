@@ -113,3 +113,10 @@ export const askPatiently = async <T>(
   if (answer.status >= 200 && answer.status < 300 && answer.body !== null) return answer.body
   throw refusalOf(method, path, answer)
 }
+
+/** Return the time zone of a location by its id or reference. Throws `CallError` if the key cannot read the location. */
+export const zoneOfLocation = async (client: ServiceClient, name: string, signal: AbortSignal): Promise<string> => {
+  const path = `/locations/${encodeURIComponent(name)}`
+  const { timezone } = await askPatiently<{ readonly timezone: string }>(client, 'GET', path, signal)
+  return timezone
+}
