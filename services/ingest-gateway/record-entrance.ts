@@ -105,6 +105,7 @@ export const recordEntrance = ({
         recordsSubmitted,
         recordsAccepted,
         recordsProcessed: 0,
+        recordsReplaced: 0,
         failed: refused,
         createdAt,
       }

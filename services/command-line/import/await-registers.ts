@@ -23,19 +23,23 @@ const awaitReceipt = async (
   return null
 }
 
-/** Return the readings of a register that failed when the service made the intervals. */
+/** Return the readings of a register that failed when the service made the intervals; null if that is not known. */
 const laterFailures = async (
   { batchId, readings }: SentRegister,
   client: Pick<ServiceClient, 'call'>,
   signal: AbortSignal,
-): Promise<readonly RefusedRow[]> => {
+): Promise<readonly RefusedRow[] | null> => {
   const receipt = await awaitReceipt(batchId, client, signal)
-  return (receipt?.failed_records ?? []).flatMap(({ record_num: recordNumber, error }) => {
+  if (receipt === null) return null
+  return receipt.failed_records.flatMap(({ record_num: recordNumber, error }) => {
     const reading = readings.get(recordNumber)
     const [, code = 'field_invalid', message = error] = /^([a-z_]+): (.*)$/s.exec(error) ?? []
     return reading === undefined ? [] : [refusedRow(reading.line, 'register', code as RowCode, toSentence(message))]
   })
 }
+
+/** A batch whose register readings are processed. `unknown`: readings whose later failures are not known. */
+export type ProcessedBatch = SentBatch & { readonly unknown: number }
 
 /**
  * Wait until the service has processed the register readings of a batch. Returns the batch with the readings that failed
@@ -46,10 +50,15 @@ export const awaitRegisters = async (
   sent: SentBatch,
   client: Pick<ServiceClient, 'call'>,
   signal: AbortSignal,
-): Promise<SentBatch> => {
-  if (sent.registers.length === 0) return sent
+): Promise<ProcessedBatch> => {
   const failures: RefusedRow[] = []
-  for (const register of sent.registers) failures.push(...(await laterFailures(register, client, signal)))
+  let unknown = 0
+  for (const register of sent.registers) {
+    const failed = await laterFailures(register, client, signal)
+    if (failed === null) unknown += register.readings.size
+    else failures.push(...failed)
+  }
+  if (failures.length === 0) return { ...sent, unknown }
   const refused = [...sent.refused, ...failures].sort((a, b) => a.line - b.line)
-  return { ...sent, refused, accepted: sent.accepted - failures.length }
+  return { ...sent, refused, unknown, accepted: sent.accepted - failures.length }
 }

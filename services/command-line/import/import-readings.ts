@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type FileIdentities, fileIdentities } from '../../domain/interchange/file-identities.ts'
 import { isRefusedRow, type ReadRow } from '../../domain/interchange/reading.ts'
 import type { Noted, NotImported } from '../../domain/interchange/report.ts'
 import { isFailure } from '../../platform/failure.ts'
 import { CallError } from '../service-client.ts'
-import { awaitRegisters } from './await-registers.ts'
+import { type ReadReceipts, receiptReader } from './await-receipts.ts'
+import { awaitRegisters, type ProcessedBatch } from './await-registers.ts'
 import {
   type ImportPaths,
   type ImportState,
@@ -14,12 +14,12 @@ import {
   type SourceFile,
   saveState,
 } from './import-files.ts'
-import { type ImportReport, noRowsRemark, uncomparedRemark } from './import-report.ts'
+import { type ImportReport, noRowsRemark, remarksOfReceipts, uncomparedRemark } from './import-report.ts'
 import type { ImportTarget } from './import-target.ts'
 import type { ImportProgress } from './progress.ts'
 import { areBatchesRelated, type BatchBuilder, type ReadingBatch, startBatch } from './reading-batch.ts'
 import { hasKeptRows, openRefusedFile, type RefusedFile } from './refused-file.ts'
-import { batchSender, refuseRepeat, type SentBatch } from './send-batch.ts'
+import { batchSender, refuseRepeat } from './send-batch.ts'
 
 /** Readings of a file in one of the formats. */
 export type ReadingSource = {
@@ -56,9 +56,6 @@ const concurrency = 3
 const maxWaitingBatches = 64
 /** Minimum time between two writes of the state, in ms. */
 const stateMs = 500
-/** Batches whose receipts are awaited at the end: the last ones, in ms and number. */
-const pricedMs = 60_000
-const awaitedBatches = 64
 
 type Run = {
   readonly options: ReadingImport
@@ -68,18 +65,21 @@ type Run = {
   line: number
   accepted: number
   savedAt: number
-  batchIds: string[]
+  /** Readings of registers whose later failures are not known. */
+  unknown: number
+  readonly receipts: ReturnType<typeof receiptReader>
 }
 
 /** Store the result of a batch. Batches are committed in file order. */
-const commitBatch = (run: Run, batch: ReadingBatch, { accepted, refused, batchIds }: SentBatch): void => {
+const commitBatch = (run: Run, batch: ReadingBatch, result: ProcessedBatch): void => {
   const { source, file, progress, stateOptions } = run.options
   run.refused.begin()
-  for (const row of refused) run.refused.add(row, source.cellsOf(row.line))
+  for (const row of result.refused) run.refused.add(row, source.cellsOf(row.line))
   source.forget(batch.lastLine)
   run.line = batch.lastLine
-  run.accepted += accepted
-  run.batchIds = [...run.batchIds, ...batchIds].slice(-awaitedBatches)
+  run.accepted += result.accepted
+  run.unknown += result.unknown
+  run.receipts.add(result.batchIds)
   progress.show(source.counts().rows, run.refused.count())
   if (run.statePath === null || stateOptions === null || performance.now() - run.savedAt < stateMs) return
   run.savedAt = performance.now()
@@ -160,25 +160,6 @@ const sendRows = async (run: Run, from: number): Promise<void> => {
   await queue.end()
 }
 
-type Receipt = { readonly status: string; readonly failed_records: readonly unknown[] }
-
-/** Wait until the last batches are priced, at most 60 s. Returns the number of those that are not. */
-const awaitPriced = async ({ options: { target, progress, signal }, batchIds }: Run): Promise<number> => {
-  let pending = batchIds
-  for (const deadline = performance.now() + pricedMs; ; await sleep(200, undefined, { signal })) {
-    const unfinished: string[] = []
-    for (const id of pending) {
-      const answer = await target.client.call<Receipt>('GET', `/meters/batch/${id}`)
-      // A key for metering cannot read receipts.
-      if (answer.status === 403) return 0
-      if (answer.status !== 200 || answer.body?.status !== 'COMPLETE') unfinished.push(id)
-    }
-    pending = unfinished
-    if (pending.length === 0 || performance.now() > deadline) return pending.length
-    progress.wait('until the records are priced')
-  }
-}
-
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Error of a file or the service that ends an import, after the earlier rows were stored. */
@@ -210,13 +191,14 @@ export const importReadings = async (options: ReadingImport): Promise<ImportRepo
   const refused = await openRefusedFile(paths, kept)
   const run: Run = {
     ...{ options, refused, statePath, line: kept?.line ?? 0, accepted: kept?.accepted ?? 0, savedAt: 0 },
-    ...{ batchIds: [], identities: fileIdentities(identityBytes) },
+    ...{ unknown: 0, identities: fileIdentities(identityBytes) },
+    receipts: receiptReader(options.target.client, progress, options.signal),
   }
   let error: string | undefined
-  let pending = 0
+  let receipts: ReadReceipts = { pending: 0, replaced: null }
   try {
     await sendRows(run, run.line)
-    if (!isDryRun) pending = await awaitPriced(run)
+    if (!isDryRun) receipts = await run.receipts.end()
     if (statePath !== null) removeState(statePath)
   } catch (cause) {
     if (statePath !== null && stateOptions !== null && run.line > 0)
@@ -233,6 +215,9 @@ export const importReadings = async (options: ReadingImport): Promise<ImportRepo
     ...(remark === undefined ? [] : [remark]),
     ...(hasNoRows ? [noRowsRemark] : []),
     ...(uncomparedFrom === null ? [] : [uncomparedRemark(uncomparedFrom)]),
+    ...(isDryRun || error !== undefined
+      ? []
+      : remarksOfReceipts({ ...receipts, ...run, forgotten: run.receipts.forgotten() })),
   ]
   return {
     ...{ format: source.format, file: file.name, sha256: file.sha256(), dry_run: isDryRun },
@@ -241,7 +226,7 @@ export const importReadings = async (options: ReadingImport): Promise<ImportRepo
     ...(kept === null ? {} : { resumed_at_line: kept.line + 1 }),
     ...(remarks.length === 0 ? {} : { remarks }),
     ...{ imported: [], not_imported: source.notes().notImported, noted: source.notes().noted },
-    batches_pending: pending,
+    ...{ batches_pending: receipts.pending, replaced: receipts.replaced },
     ...(error === undefined ? {} : { error }),
   }
 }

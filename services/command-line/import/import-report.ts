@@ -41,11 +41,16 @@ export type ImportReport = {
   readonly noted: readonly Noted[]
   /** Batches that were not priced 60 s after the last row. */
   readonly batches_pending: number
+  /** Stored records that the import replaced with another value. Null: the receipts are not readable, or nothing was sent. */
+  readonly replaced?: number | null
   /** Costs of the file beside the stored ones, with `--compare`. */
   readonly compared?: readonly ComparedCost[]
   /** Fault that ended the import before the end of the file. */
   readonly error?: string
 }
+
+const counted = (count: number, noun: string): string =>
+  `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
 
 export const noRowsRemark = 'The file has no rows.'
 
@@ -53,12 +58,41 @@ export const noRowsRemark = 'The file has no rows.'
 export const uncomparedRemark = (line: number): string =>
   `Readings from line ${line} on are not compared with earlier ones: the later row of equal meters and times wins. Split the file.`
 
+const forbiddenRemark =
+  'The key may not read receipts. So the report has no count of replaced records. Use a key that may read.'
+
+const unknownRemark = (count: number): string =>
+  `Whether ${count.toLocaleString('en')} register readings failed later is unknown: their receipts could not be read. Look at GET /meters/batch/{id} with a key that may read.`
+
+/** Return the remarks about receipts. `unknown`: register readings; `forgotten`: batches without a read receipt. */
+export const remarksOfReceipts = ({
+  replaced,
+  pending,
+  unknown,
+  forgotten,
+}: {
+  readonly replaced: number | null
+  readonly pending: number
+  readonly unknown: number
+  readonly forgotten: number
+}): readonly string[] => [
+  ...(replaced === null ? [forbiddenRemark] : []),
+  ...(unknown > 0 ? [unknownRemark(unknown)] : []),
+  ...(replaced !== null && pending + forgotten > 0
+    ? ['The count of replaced records is without that of the batches whose receipts are not complete or not read.']
+    : []),
+]
+
+const replacedLine = ({ replaced, resumed_at_line: line }: ImportReport): readonly string[] => {
+  if (replaced === undefined || replaced === null) return []
+  const since = line === undefined ? '' : ` from line ${line} on`
+  const more = replaced === 0 ? '' : ' GET /meters/corrections lists the values before and after.'
+  return [`  ${counted(replaced, 'stored record')} replaced with another value${since}.${more}`]
+}
+
 /** Maximum number of refused rows, notes and objects in a report. */
 export const maxListed = 10_000
 const shownRows = 10
-
-const counted = (count: number, noun: string): string =>
-  `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
 
 const lineOf = ({ line, field, code, message }: RefusedRow): string =>
   `    line ${line}${field === null ? '' : ` (${field})`}: ${code}: ${message}`
@@ -84,6 +118,7 @@ const reportLines = (report: ImportReport): readonly string[] => {
     `${file}: ${format}, ${counted(rows, 'row')}, ${accepted.toLocaleString('en')} accepted${objects}, ${refusedRows.toLocaleString('en')} refused${report.dry_run ? ' (dry run: nothing was sent)' : ''}`,
     ...(report.resumed_at_line === undefined ? [] : [`  Continued at line ${report.resumed_at_line}.`]),
     ...(report.remarks ?? []).map(remark => `  ${remark}`),
+    ...replacedLine(report),
     ...(blank > 0 ? [`  ${counted(blank, 'row')} without a value.`] : []),
     ...(unselected > 0 ? [`  ${counted(unselected, 'row')} left out by --where.`] : []),
     ...refused.slice(0, shownRows).map(lineOf),

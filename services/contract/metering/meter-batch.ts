@@ -3,6 +3,7 @@ import { type Result, refused } from '../../domain/refusal.ts'
 import { runToEnd } from '../../domain/run-to-end.ts'
 import type { OwnedObject } from '../../domain/tenant.ts'
 import { count, exampleObject, objectShape, objectToWire, orNull } from '../answer-field.ts'
+import type { VersionRename } from '../earlier-api-version.ts'
 import { toSentence } from '../error.ts'
 import { text } from '../field.ts'
 import { csvParameters } from '../interchange/csv-query.ts'
@@ -19,6 +20,9 @@ export const meterBatchShape = objectShape('bat', 'meter_batch', {
   records_submitted: count.describe('Accepted and failed records together.'),
   records_accepted: count.describe('Durable records, which will be stored and priced.'),
   records_processed: count.describe('Stored records, with or without a price.'),
+  records_replaced: count.describe(
+    'Records that replaced a stored record with another value or confidence. It is final with the status COMPLETE. Register readings are not counted.',
+  ),
   failed_records: z.array(
     z.object({
       record_num: count.describe('Position in the submission, from 1.'),
@@ -35,6 +39,8 @@ export type MeterBatch = OwnedObject & {
   readonly recordsSubmitted: number
   readonly recordsAccepted: number
   readonly recordsProcessed: number
+  /** Records that replaced a stored record with another value. */
+  readonly recordsReplaced: number
   readonly failed: readonly {
     readonly recordNumber: number
     readonly recordReferenceId: string | null
@@ -57,12 +63,16 @@ export const meterBatchToWire = (batch: MeterBatch): MeterBatchWire =>
     records_submitted: batch.recordsSubmitted,
     records_accepted: batch.recordsAccepted,
     records_processed: batch.recordsProcessed,
+    records_replaced: batch.recordsReplaced,
     failed_records: batch.failed.map(({ recordNumber, recordReferenceId, error }) => ({
       record_num: recordNumber,
       record_reference_id: recordReferenceId,
       error: failureText(error),
     })),
   })
+
+/** Differences of a receipt between the API versions. */
+export const meterBatchRenames: readonly VersionRename[] = [{ current: 'records_replaced' }]
 
 const ndjsonMediaType = 'application/x-ndjson'
 const csvMediaType = 'text/csv'
@@ -135,6 +145,7 @@ const example: MeterBatchWire = meterBatchToWire({
   recordsSubmitted: 2,
   recordsAccepted: 1,
   recordsProcessed: 0,
+  recordsReplaced: 0,
   failed: [{ recordNumber: 2, recordReferenceId: null, error: 'end_time must not be before start_time' }],
 })
 
@@ -165,7 +176,7 @@ export const meterIntervalSubmit = defineOperation({
   bodyDocument: z.array(meterRecordShape).min(1).max(submissionLimits.records),
   answer,
   status: 200,
-  renames: { body: meterRecordRenames },
+  renames: { body: meterRecordRenames, answer: meterBatchRenames },
   refusals: ['too_many_records'],
   examples: {
     body: [
@@ -187,6 +198,7 @@ export const meterBatchRetrieve = defineOperation({
   query: parameters({ batch_id: text().describe('The id in the answer to the submission.') }),
   answer,
   status: 200,
+  renames: { answer: meterBatchRenames },
   refusals: ['batch_not_found', 'batch_pending'],
   examples: { answer: { ...example, status: 'COMPLETE', records_processed: 1 } },
 })
@@ -200,6 +212,7 @@ export const meterBatchRead = defineOperation({
   routes: sameRoute('GET', '/meters/batch/{id}'),
   answer,
   status: 200,
+  renames: { answer: meterBatchRenames },
   refusals: ['batch_not_found', 'batch_pending'],
   examples: { answer: { ...example, status: 'COMPLETE', records_processed: 1 } },
 })

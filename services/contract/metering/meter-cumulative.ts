@@ -18,7 +18,7 @@ import { readJson } from '../json/strict-json.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { readShape } from '../read-shape.ts'
 import { submissionLimits } from '../registry/account.ts'
-import { meterBatchShape } from './meter-batch.ts'
+import { meterBatchRenames, meterBatchShape } from './meter-batch.ts'
 import { meterRecordRenames } from './meter-record.ts'
 
 const readingShape = fields({
@@ -217,7 +217,7 @@ export const meterCumulativeSubmit = defineOperation({
   bodyDocument: documentShape,
   answer: { name: 'MeterBatch', shape: meterBatchShape },
   status: 200,
-  renames: { body: meterRecordRenames },
+  renames: { body: meterRecordRenames, answer: meterBatchRenames },
   refusals: [
     'too_many_records',
     'location_not_found',

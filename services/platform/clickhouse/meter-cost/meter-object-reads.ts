@@ -1,3 +1,4 @@
+import { formatTimeOrderedId } from '../../../domain/identifier.ts'
 import type { ClickHouse } from '../clickhouse.ts'
 import { idLiteral, isAmong } from '../encoding/literals.ts'
 import { lookUpSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
@@ -124,6 +125,7 @@ export type Receipt = {
   readonly recordsSubmitted: number
   readonly recordsAccepted: number
   readonly recordsProcessed: number
+  readonly recordsReplaced: number
   readonly receivedAt: number
   readonly failures: readonly ReceiptFailure[]
 }
@@ -131,6 +133,24 @@ export type ReceiptFailure = {
   readonly recordNumber: number
   readonly recordReferenceId: string | null
   readonly error: string
+}
+
+/** Count the corrections by the records of a batch. Their ids begin with the time at which the batch was received. */
+const correctionsOfBatch = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  batchId: string,
+  receivedAt: number,
+): Promise<number> => {
+  const [first, last] = [0x00, 0xff].map(byte =>
+    idLiteral(formatTimeOrderedId('meterCorrection', receivedAt, new Uint8Array(6).fill(byte))),
+  )
+  const [counted] = await db.rows(
+    `SELECT toUInt32(count()) FROM meter_corrections FINAL WHERE ${tenantIs(tenant)} AND correction_id BETWEEN ${first} AND ${last}
+    AND batch_after = ${idLiteral(batchId)} ${lookUpSettings}`,
+    tenant,
+  )
+  return Number(counted?.[0] ?? 0)
 }
 
 /** Return the receipt of a batch; null until its header is stored. Failures are ordered by record number. */
@@ -152,13 +172,15 @@ export const receiptOfBatch = async (db: ClickHouse, tenant: Tenant, batchId: st
   ])
   const header = headers[0]
   if (header === undefined) return null
+  const receivedAt = Number(header[2])
   const later = failures.filter(([, foundLater]) => foundLater === true).length
   return {
     recordsSubmitted: Number(header[0]),
     recordsAccepted: Number(header[1]),
     // A late failure is stored before its chunk counts as handled.
     recordsProcessed: Math.max(0, Number(parts[0]?.[0] ?? 0) - later),
-    receivedAt: Number(header[2]),
+    recordsReplaced: await correctionsOfBatch(db, tenant, batchId, receivedAt),
+    receivedAt,
     failures: failures.map(([number, , reference, error]) => ({
       recordNumber: Number(number),
       recordReferenceId: reference === '' ? null : String(reference),

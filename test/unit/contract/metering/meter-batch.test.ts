@@ -25,6 +25,7 @@ describe('the text of a failed record', () => {
       recordsSubmitted: 1,
       recordsAccepted: 0,
       recordsProcessed: 0,
+      recordsReplaced: 0,
       createdAt: 0,
     }
     return meterBatchToWire({ ...batch, failed: [{ recordNumber: 1, recordReferenceId: null, error }] })

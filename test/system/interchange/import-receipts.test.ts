@@ -1,0 +1,71 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { runImport } from '../../support/interchange/run-import.ts'
+import { makeKey, openRecords } from '../../support/registry/accounts.ts'
+import { makeTestFolder } from '../../support/stores/postgres.ts'
+import { makeHome } from '../../support/system/home.ts'
+import { runCommand } from '../../support/system/run-command.ts'
+import { useSystem } from '../../support/system/use-system.ts'
+
+const { sandbox, folder, login } = useSystem()
+
+const hours = (count: number): readonly string[] =>
+  Array.from(
+    { length: count },
+    (_, hour) => `2026-03-0${1 + Math.floor(hour / 24)}T${String(hour % 24).padStart(2, '0')}:00:00Z`,
+  )
+
+/** Write a file with two columns of values, which differ in all hours but the first. */
+const twoColumns = (): string => {
+  const path = join(makeTestFolder(), 'readings.csv')
+  const rows = hours(30).map((start, hour) => `${start},1,${hour === 0 ? 1 : 2}`)
+  writeFileSync(path, `${['start,day,night', ...rows].join('\n')}\n`)
+  return path
+}
+
+const optionsOf = (location: string, column: string): readonly string[] => [
+  ...['--location', location, '--unit', 'KWH', '--interval', 'PT1H', '--columns', `value=${column}`],
+]
+
+it('the report counts the stored records that an import replaced with another value', async () => {
+  const client = await login()
+  const location = await makeHome(client, { import: 0.25 })
+  const file = twoColumns()
+  const replacedBy = async (column: string): Promise<number | null | undefined> =>
+    (await runImport(sandbox(), 'readings', [file, ...optionsOf(location, column)])).report.replaced
+  expect(await replacedBy('day')).toBe(0)
+  expect(await replacedBy('day')).toBe(0)
+  // The first hour has the same value in both columns: 30 - 1 = 29.
+  const args = ['import', 'readings', file, ...optionsOf(location, 'night'), '--base-url', sandbox().base_url]
+  const { out } = await runCommand(args, {
+    WATTLEDGER_API_KEY: sandbox().test_key,
+    WATTLEDGER_DATA_DIR: makeTestFolder(),
+  })
+  expect(out).toContain('  29 stored records replaced with another value. GET /meters/corrections lists')
+  expect(await replacedBy('night')).toBe(0)
+  expect(await replacedBy('day')).toBe(29)
+})
+
+it('a dry run counts no replaced records', async () => {
+  const location = await makeHome(await login(), { import: 0.25 })
+  const { report } = await runImport(sandbox(), 'readings', [twoColumns(), ...optionsOf(location, 'day'), '--dry-run'])
+  expect([report.replaced, report.remarks]).toEqual([null, undefined])
+})
+
+it('an import with a key that may not read receipts says what the report does not have', async () => {
+  const location = await makeHome(await login(), { import: 0.25 })
+  await using records = await openRecords(folder)
+  const { key } = await makeKey(records, folder, sandbox(), 'metering', false)
+  const file = join(makeTestFolder(), 'register.csv')
+  const times = hours(3)
+  writeFileSync(file, `time,register\n${times[0]},10\n${times[1]},5\n${times[2]},6\n`)
+  const account = { ...sandbox(), test_key: key }
+  const options = ['--location', location, '--unit', 'KWH', '--zone', 'UTC']
+  const { code, report } = await runImport(account, 'readings', [file, ...options])
+  expect([code, report.accepted, report.replaced]).toEqual([0, 3, null])
+  expect(report.remarks).toEqual([
+    expect.stringMatching(/^The key may not read receipts\. /),
+    expect.stringMatching(/^Whether 3 register readings failed later is unknown: /),
+  ])
+})
