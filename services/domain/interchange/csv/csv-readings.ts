@@ -9,8 +9,9 @@ import {
   unguardText,
 } from './columns.ts'
 import { type CsvRules, columnsProblem } from './csv-rules.ts'
+import { intervalSteps } from './interval-steps.ts'
 import { type LocalTimes, localTimes } from './local-times.ts'
-import { isLongRow, longRowReader, type RowReader } from './long-rows.ts'
+import { isLongRow, labelOfInterval, longRowReader, type RowReader } from './long-rows.ts'
 import { findDayColumns, wideRowReader } from './wide-rows.ts'
 
 /** Reader of the rows of a file, in order. */
@@ -108,6 +109,8 @@ export const openCsvReadings = (
   const times = rules.zone === null ? instantsOnly() : localTimes(rules.zone, rules.ambiguous)
   const selected = findSelected(header, rules)
   if ('problem' in selected) return selected
+  const label = labelOfInterval(columns, rules)
+  const steps = label === null ? null : intervalSteps(label)
   const selecting = new Set(selected.map(({ index }) => index))
   const open = (readRow: RowReader, usedOthers: ReadonlySet<number>): CsvReadings => ({
     otherHeadings: columns.others
@@ -122,8 +125,15 @@ export const openCsvReadings = (
       times.add(refusedRow(line, null, 'wrong_columns', message))
       return 'read'
     },
-    take: times.take,
-    end: times.end,
+    take: () => {
+      if (steps === null) return times.take()
+      steps.add(times.take())
+      return steps.take()
+    },
+    end: () => {
+      times.end()
+      steps?.end()
+    },
   })
   if (rules.layout === 'long' || rules.zone === null)
     return open(longRowReader(header, columns, rules, times), new Set())

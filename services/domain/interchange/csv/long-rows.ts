@@ -75,6 +75,13 @@ const timeColumnsOf = ({ indexes }: Columns, { label }: CsvRules): TimeColumns =
   }
 }
 
+/** Return the meaning of the single time of a row with the interval of the rules; null if the rows have other times. */
+export const labelOfInterval = (columns: Columns, rules: CsvRules): 'start' | 'end' | null => {
+  const { hasBoth, isEnd } = timeColumnsOf(columns, rules)
+  const isInterval = rules.layout === 'long' && !hasBoth && !columns.indexes.has('register')
+  return isInterval && rules.interval !== null ? (isEnd ? 'end' : 'start') : null
+}
+
 /**
  * Return whether the first row of a file is a row of readings: its times are times, and its value is a number.
  * Columns must be chosen by number.
