@@ -27,9 +27,13 @@ export const receiptReader = (client: Pick<ServiceClient, 'call'>, progress: Imp
   let forgotten = 0
   let replaced = 0
   let isForbidden = false
-  /** Read a receipt. Returns whether it is complete, or cannot be read. */
-  const read = async (id: string): Promise<boolean> => {
-    const { status, body } = await limited(() => client.call<Receipt>('GET', `/meters/batch/${id}`))
+  /** Read a receipt, unless the time is over. Returns whether it is complete, or cannot be read. */
+  const read = async (id: string, deadline: number): Promise<boolean> => {
+    const get = async () => (performance.now() > deadline ? null : client.call<Receipt>('GET', `/meters/batch/${id}`))
+    // The service waits some seconds for a receipt that it does not have yet.
+    const answer = await limited(get)
+    if (answer === null) return false
+    const { status, body } = answer
     isForbidden ||= status === 403
     if (status !== 200 || body?.status !== 'COMPLETE') return isForbidden
     replaced += body.records_replaced
@@ -47,7 +51,7 @@ export const receiptReader = (client: Pick<ServiceClient, 'call'>, progress: Imp
     /** Wait until the batches are priced, at most 60 s. */
     end: async (): Promise<ReadReceipts> => {
       for (const deadline = performance.now() + pricedMs; ; await sleep(pollMs, undefined, { signal })) {
-        const complete = await Promise.all(batchIds.map(read))
+        const complete = await Promise.all(batchIds.map(id => read(id, deadline)))
         batchIds = batchIds.filter((_, index) => complete[index] !== true)
         if (isForbidden) return { pending: 0, replaced: null }
         if (batchIds.length === 0 || performance.now() > deadline) return { pending: batchIds.length, replaced }
