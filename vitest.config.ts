@@ -2,7 +2,13 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const timing = ['test/hostile/**/*.test.ts']
-const shared = { pool: 'forks', testTimeout: 120_000, hookTimeout: 180_000 } as const
+const shared = {
+  pool: 'forks',
+  testTimeout: 120_000,
+  hookTimeout: 180_000,
+  // Each error answer that a test gets is compared with the OpenAPI documents.
+  setupFiles: ['test/support/test-run/check-answers.ts'],
+} as const
 
 /** Runs unit tests last. They are short, so that no long file is left over for one worker at the end. */
 class UnitTestsLast extends BaseSequencer {

@@ -2,9 +2,43 @@
  * Every reason to refuse an input. The list is closed: each error answer, failed event and receipt has one of these
  * codes.
  */
-export type RefusalCode = (typeof refusalCodes)[number]
+export type RefusalCode = (typeof apiRefusalCodes)[number] | (typeof connectRefusalCodes)[number]
 
-export const refusalCodes = [
+/** Codes that only calls of Connect have. */
+export const connectRefusalCodes = [
+  'data_json_invalid',
+  'connect_token_missing',
+  'connect_token_invalid',
+  'route_invalid',
+  'action_missing',
+  'action_invalid',
+  'address_line1_missing',
+  'city_missing',
+  'post_code_missing',
+  'country_code_missing',
+  'country_code_invalid',
+  'provider_id_missing',
+  'provider_id_invalid',
+  'provider_name_missing',
+  'tariff_id_missing',
+  'tariff_id_invalid',
+  'tariff_name_missing',
+  'option_invalid',
+  'option_not_supported',
+  'cost_value_zero',
+  'cost_value_negative',
+  'valid_from_invalid',
+  'valid_to_invalid',
+  'gap_in_time_period',
+  'incomplete_time_period',
+  'market_region_invalid',
+  'surcharge_percentage_invalid',
+  'date_format_invalid',
+  'auth_metadata_invalid',
+  'consent_missing',
+] as const
+
+const apiRefusalCodes = [
   // reading
   'body_invalid',
   'body_too_large',
@@ -116,41 +150,12 @@ export const refusalCodes = [
   'too_many_webhook_endpoints',
   'webhook_url_refused',
   'webhook_endpoint_disabled',
-  // connect
-  'data_json_invalid',
-  'connect_token_missing',
-  'connect_token_invalid',
-  'route_invalid',
-  'action_missing',
-  'action_invalid',
-  'address_line1_missing',
-  'city_missing',
-  'post_code_missing',
-  'country_code_missing',
-  'country_code_invalid',
-  'provider_id_missing',
-  'provider_id_invalid',
-  'provider_name_missing',
-  'tariff_id_missing',
-  'tariff_id_invalid',
-  'tariff_name_missing',
-  'option_invalid',
-  'option_not_supported',
-  'cost_value_zero',
-  'cost_value_negative',
-  'valid_from_invalid',
-  'valid_to_invalid',
-  'gap_in_time_period',
-  'incomplete_time_period',
-  'market_region_invalid',
-  'surcharge_percentage_invalid',
-  'date_format_invalid',
-  'auth_metadata_invalid',
-  'consent_missing',
   // service
   'unavailable',
   'internal_error',
 ] as const
+
+export const refusalCodes: readonly RefusalCode[] = [...apiRefusalCodes, ...connectRefusalCodes]
 
 export type Refusal = { readonly code: RefusalCode; readonly message: string; readonly field?: string }
 

@@ -147,7 +147,7 @@ export const chargeUpdate = defineOperation({
   body: fields({ ...fixedMembers(allMembers), ...chargePatch }),
   answer,
   status: 200,
-  refusals: ['field_immutable', 'end_before_start'],
+  refusals: ['field_immutable', 'end_before_start', 'plan_managed'],
   examples: { body: { end_date: '2027-01-01' }, answer: { ...example, end_date: '2027-01-01' } },
 })
 
@@ -158,4 +158,5 @@ export const chargeDelete = defineOperation({
   tag,
   ...deletion,
   routes: routes('DELETE', '/{id}'),
+  refusals: ['plan_managed'],
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { readColor, shadeOnDark, shadeOnLight, writeColor } from '../../domain/brand-color.ts'
-import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { accepted, connectRefusalCodes, type Result, refused } from '../../domain/refusal.ts'
 import { orNull } from '../answer-field.ts'
 import { isJsonNumber, numberText } from '../json/exact-number.ts'
 import { isJsonObject } from '../json/json-path.ts'
@@ -149,12 +149,24 @@ export const connectStep = defineOperation({
   answer: { name: 'ConnectPage', shape: pageShape },
   status: 200,
   refusals: [
-    'connect_token_missing',
-    'connect_token_invalid',
-    'route_invalid',
-    'action_invalid',
-    'action_missing',
-    'data_json_invalid',
+    ...connectRefusalCodes,
+    'customer_not_found',
+    'location_not_found',
+    'geo_location_not_found',
+    'currency_in_use',
+    'reference_id_taken',
+    'provider_not_found',
+    'tariff_not_found',
+    'tariff_overlap',
+    'end_before_start',
+    'currency_mismatch',
+    'schedule_overlap',
+    'schedule_gap',
+    'schedule_invalid',
+    'calendar_required',
+    'day_type_not_found',
+    'charge_invalid',
+    'plan_managed',
   ],
   examples: {
     body: { connect_token: token, route: 'session_start' },

@@ -208,6 +208,7 @@ export const tariffImport = defineOperation({
     'too_many_elements',
     'location_not_found',
     'tariff_overlap',
+    'currency_mismatch',
     'plan_managed',
     'market_in_use',
     'schedule_invalid',

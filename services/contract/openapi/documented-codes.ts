@@ -25,6 +25,9 @@ const codesOf = (operation: Operation, route: Route): readonly RefusalCode[] => 
   if (route.path.includes('{')) codes.push('not_found')
   if (operation.cors !== true) codes.push('not_acceptable')
   codes.push(...referenceCodes(operation.references))
+  const repeatedId = route.bodyInQuery?.repeatedId
+  if (repeatedId !== undefined)
+    codes.push(...referenceCodes({ query: { [repeatedId]: operation.references?.id ?? [] } }))
   if (operation.idempotent === true) codes.push('idempotency_mismatch', 'idempotency_in_progress')
   return codes
 }

@@ -186,7 +186,7 @@ export const planCreate = defineOperation({
   status: 201,
   idempotent: true,
   dryRun: true,
-  refusals: priceRefusals,
+  refusals: [...priceRefusals, 'too_many_versions'],
   examples: { body: { name: 'Home 2026', currency_code: 'GBP', ...examplePrices }, answer: example },
 })
 
@@ -289,7 +289,7 @@ export const planVersionUpdate = defineOperation({
   answer: versionAnswer,
   status: 202,
   dryRun: true,
-  refusals: [...new Set([...priceRefusals, ...siteRefusals]), 'version_exists', 'field_immutable'],
+  refusals: [...new Set([...priceRefusals, ...siteRefusals]), 'version_exists', 'too_many_versions', 'field_immutable'],
   examples: { body: { from: '2026-02-01', ...examplePrices }, answer: { ...exampleVersion, from: '2026-02-01' } },
 })
 

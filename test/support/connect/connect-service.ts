@@ -13,6 +13,7 @@ import { queryServiceOperations } from '../../../services/query-service/operatio
 import { workThreadOptions } from '../../../services/query-service/work-thread/run-work.ts'
 import { connectPages, logoUrls } from '../../../services/web/connect/connect-page.ts'
 import { openHttpAccess, secret } from '../http/http-access.ts'
+import { checkAnswersOf } from '../openapi/documented-answers.ts'
 import { leasedTurn } from '../partitions/leased-turn.ts'
 import { type Answer, type Call, caller } from '../registry/service.ts'
 
@@ -70,7 +71,7 @@ export const openConnectService = async (
     now: () => clock.at,
     log: logger,
   })
-  return { app, database, clock, logged, published, turn: () => connect.work.turn(leasedTurn) }
+  return { app: checkAnswersOf(app), database, clock, logged, published, turn: () => connect.work.turn(leasedTurn) }
 }
 
 /** Create an account with a test-mode key. Its calls use one API version. */

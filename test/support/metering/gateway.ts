@@ -24,6 +24,7 @@ import { referenceChanges } from '../../../services/platform/role-module.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
 import { acceptedValue } from '../accepted-value.ts'
 import { openHttpAccess } from '../http/http-access.ts'
+import { checkAnswersOf } from '../openapi/documented-answers.ts'
 import { locationDraft } from '../registry/drafts.ts'
 import { type Call, caller } from '../registry/service.ts'
 import { openTestDatabase } from '../stores/postgres.ts'
@@ -102,7 +103,7 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
   const faults: object[] = []
   return {
     ...stores,
-    app,
+    app: checkAnswersOf(app),
     counted,
     faults,
     refreshBacklog,

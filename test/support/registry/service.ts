@@ -13,6 +13,7 @@ import { queryServiceOperations } from '../../../services/query-service/operatio
 import { refusalEvents } from '../../../services/query-service/refusal-events.ts'
 import { workThreadOptions } from '../../../services/query-service/work-thread/run-work.ts'
 import { openHttpAccess, secret } from '../http/http-access.ts'
+import { checkAnswersOf } from '../openapi/documented-answers.ts'
 import { flatSchedule } from './object-fixture.ts'
 import { useTestDatabase } from './use-database.ts'
 
@@ -70,7 +71,7 @@ export const openService = (
     now: at,
     log: { warn: fields => errors.push(fields), error: fields => errors.push(fields) },
   })
-  return { app, database, facts, published, errors }
+  return { app: checkAnswersOf(app), database, facts, published, errors }
 }
 
 /** Open the HTTP API over a new database for the tests of a file. Close the database after the tests. */
