@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { count, exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
-import { currencyCode, fields, optional, text } from '../field.ts'
+import { clearable, currencyCode, fields, optional, text } from '../field.ts'
+import { fixedMembers } from '../fixed-member.ts'
 import { listing, listParameters } from '../list.ts'
 import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
 
@@ -100,6 +101,28 @@ export const marketRetrieve = defineOperation({
   ...retrieval(answer, example),
   operator: true,
   routes: sameRoute('GET', '/markets/{id}'),
+})
+
+/** Members of a market source that a PATCH changes. */
+export const marketPatch = {
+  display_name: text().optional(),
+  timezone: clearable(text()).describe(zoneDescription),
+}
+
+export const marketUpdate = defineOperation({
+  id: 'market_update',
+  summary: 'Update a market source',
+  description:
+    'Changes the name and the time zone of one of your own sources. Other members may be sent back unchanged. After a change of the time zone the forecasts are calculated again within seconds, and stored costs with forecast prices follow. Published prices and their costs stay as they are.',
+  tag,
+  access: 'all',
+  operator: true,
+  routes: sameRoute('PATCH', '/markets/{id}'),
+  body: fields({ ...fixedMembers(marketShape), ...marketPatch }),
+  answer,
+  status: 200,
+  refusals: ['field_immutable'],
+  examples: { body: { timezone: 'Europe/Berlin' }, answer: { ...example, timezone: 'Europe/Berlin' } },
 })
 
 export const marketDelete = defineOperation({

@@ -138,6 +138,7 @@ export const operations: readonly Operation[] = [
   market.marketCreate,
   market.marketList,
   market.marketRetrieve,
+  market.marketUpdate,
   market.marketDelete,
   marketPrice.marketPricePut,
   marketPrice.marketPriceList,

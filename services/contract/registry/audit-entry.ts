@@ -12,7 +12,11 @@ const entryShape = z
     actor_address: orNull(z.string()).describe('E-mail address of the user; null for other actors and removed users.'),
     action: z.string().describe('Object and verb, such as tariff.update.'),
     object_id: orNull(z.string()),
-    detail: z.unknown().describe('Values before and after the change.'),
+    detail: z
+      .unknown()
+      .describe(
+        'Values before and after the change. Of refused sign-ins: reason, peer, attempts, first_at and last_at.',
+      ),
     time_created: instantText,
   })
   .meta({ component: 'AuditEntry' })
@@ -61,7 +65,7 @@ export const auditEntryList = defineOperation({
   id: 'audit_entry_list',
   summary: 'List changes',
   description:
-    'Returns the newest entries of the audit log of this mode, of one object or of all objects: who changed what, and when.',
+    'Returns the newest entries of the audit log of this mode, of one object or of all objects: who changed what, and when. Refused sign-ins have entries too.',
   tag: 'Account',
   access: 'read',
   routes: { current: [{ method: 'GET', path: '/audit-log' }], earlier: [] },

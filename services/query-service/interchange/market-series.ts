@@ -1,7 +1,7 @@
 import type { PriceSeriesInterval } from '../../domain/interchange/tariff-file.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { putMarketPrices } from '../../platform/postgres/pricing/market-prices.ts'
-import { createMarket, retrieveMarket, setMarketZone } from '../../platform/postgres/pricing/markets.ts'
+import { createMarket, retrieveMarket, updateMarket } from '../../platform/postgres/pricing/markets.ts'
 import type { SourceRevision } from '../../platform/postgres/pricing/pricing-input.ts'
 import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { updateLocation } from '../../platform/postgres/registry/locations.ts'
@@ -58,7 +58,7 @@ export const saveMarketSeries = async (
     importer: null,
   }
   const market = isOwn ? current : await createMarket(transaction, draft, at)
-  if (market.timezone !== timezone) await setMarketZone(transaction, market.id, timezone)
+  if (market.timezone !== timezone) await updateMarket(transaction, market, { timezone })
   const stored = await putMarketPrices(transaction, market.id, prices)
   if (!stored.ok) return stored
   if (isOwn) return accepted({ recostRequest: null, changedPrices: stored.value.fanOut })

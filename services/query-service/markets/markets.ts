@@ -1,11 +1,14 @@
+import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import { listAnswer, pageRequest } from '../../contract/list.ts'
 import {
   type MarketWire,
   marketCreate,
   marketDelete,
   marketList,
+  marketPatch,
   marketRetrieve,
   marketToWire,
+  marketUpdate,
 } from '../../contract/markets/market.ts'
 import { marketPriceList, marketPricePut } from '../../contract/markets/market-price.ts'
 import type { Operation, RequestOf } from '../../contract/operation.ts'
@@ -16,12 +19,14 @@ import {
   createMarket,
   deleteMarket,
   listMarkets,
+  lockMarket,
   type MarketWriter,
   retrieveMarket,
   type StoredMarket,
+  updateMarket,
 } from '../../platform/postgres/pricing/markets.ts'
 import { withOperator, withTenant } from '../../platform/postgres/transaction.ts'
-import { type Change, change, publishRecosts, tenantOf, writeAudit } from '../change.ts'
+import { type Change, change, omitUndefined, publishRecosts, tenantOf, writeAudit } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerWork } from '../work-thread/run-work.ts'
 
@@ -63,6 +68,26 @@ const changeMarket = async <T>(
   await publishRecosts(dependencies, outcome.value)
   return accepted(outcome.value.value)
 }
+
+const unknownZone = refused('field_invalid', 'timezone must be an IANA time zone, such as Europe/Berlin', 'timezone')
+
+const isZone = ({ timeZone }: QueryServiceDependencies, name: string | null): boolean =>
+  name === null || timeZone(name) !== null
+
+const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
+  bind(marketUpdate, request =>
+    changeMarket(dependencies, marketUpdate, request, async transaction => {
+      const before = await lockMarket(transaction, request.id)
+      if (before === null) return noMarket
+      const advice = 'create another market source'
+      const refusal = refuseFixedChange(request.body, toWire(before, request), Object.keys(marketPatch), advice)
+      if (refusal !== null) return { ok: false, refusal }
+      const { display_name: displayName, timezone } = request.body
+      if (!isZone(dependencies, timezone ?? null)) return unknownZone
+      const market = await updateMarket(transaction, before, omitUndefined({ displayName, timezone }))
+      return accepted({ value: toWire(market, request), events: [] })
+    }),
+  )
 
 const putPricesBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(marketPricePut, request =>
@@ -106,8 +131,7 @@ export const marketOperations = (dependencies: QueryServiceDependencies): readon
           'currency_code',
         )
       }
-      if (timezone !== null && dependencies.timeZone(timezone) === null)
-        return refused('field_invalid', 'timezone must be an IANA time zone, such as Europe/Berlin', 'timezone')
+      if (!isZone(dependencies, timezone)) return unknownZone
       const draft = { displayName, currencyCode, area, timezone, resolutionMinutes: null, importer: null }
       return accepted({ value: toWire(await createMarket(transaction, draft, request.at), request), events: [] })
     }),
@@ -124,6 +148,7 @@ export const marketOperations = (dependencies: QueryServiceDependencies): readon
     const market = await readMarket(dependencies, request, transaction => retrieveMarket(transaction, request.id))
     return market === null ? noMarket : accepted(toWire(market, request))
   }),
+  updateBinding(dependencies),
   bind(marketDelete, request =>
     changeMarket(dependencies, marketDelete, request, async transaction => {
       const deleted = await deleteMarket(transaction, request.id, request.at)

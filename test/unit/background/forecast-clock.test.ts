@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { forecastWork } from '../../../services/background/forecast-work.ts'
 import { offsetAt, type TimeZone } from '../../../services/domain/civil-time.ts'
 import { putMarketPrices } from '../../../services/platform/postgres/pricing/market-prices.ts'
-import { createMarket, setMarketZone } from '../../../services/platform/postgres/pricing/markets.ts'
+import { createMarket, lockMarket, updateMarket } from '../../../services/platform/postgres/pricing/markets.ts'
 import { withOperator } from '../../../services/platform/postgres/transaction.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
 import { leasedTurn } from '../../support/partitions/leased-turn.ts'
@@ -121,7 +121,10 @@ describe('the clock of a forecast', () => {
         await workAll()
         if (way === 'later location') await addLocation(source, name)
         if (way === 'later timezone')
-          await withOperator(database, transaction => setMarketZone(transaction, source, name))
+          await withOperator(database, async transaction => {
+            const market = await lockMarket(transaction, source)
+            if (market !== null) await updateMarket(transaction, market, { timezone: name })
+          })
         await workAll()
         expect(await dearHours(source, zone, change)).toEqual(peak)
       }),

@@ -70,11 +70,23 @@ export const marketOfArea = (writer: MarketWriter, area: string, currencyCode: s
     where account_id is null and area = ${area} and currency_code = ${currencyCode} and ${isActive}
     order by id limit 1`)
 
-/** Set the time zone of a source of the writer. The forecast work follows it. */
-export const setMarketZone = async (writer: MarketWriter, id: string, timezone: string): Promise<void> => {
-  await writer.query(
-    sql`update market_sources set timezone = ${timezone} where ${ownedByWriter(writer)} and id = ${id}`,
-  )
+/** Lock a source that the writer may change; null if there is none or it was deleted. */
+export const lockMarket = (writer: MarketWriter, id: string): Promise<StoredMarket | null> =>
+  readFirst(writer.query)(sql`
+    select ${marketColumns} from market_sources where ${ownedByWriter(writer)} and id = ${id} and ${isActive}
+    for no key update`)
+
+/** Change a source of the writer, from `lockMarket` of the same transaction. The forecast work follows its time zone. */
+export const updateMarket = async (
+  writer: MarketWriter,
+  market: StoredMarket,
+  patch: Partial<Pick<StoredMarket, 'displayName' | 'timezone'>>,
+): Promise<StoredMarket> => {
+  const { id, displayName, timezone } = { ...market, ...patch }
+  await writer.query(sql`
+    update market_sources set display_name = ${displayName}, timezone = ${timezone}
+    where ${ownedByWriter(writer)} and id = ${id}`)
+  return { ...market, displayName, timezone }
 }
 
 /** List the sources that the writer may use, newest first. Refuses `cursor_not_found`. */

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { createMarket } from '../../../../services/platform/postgres/pricing/markets.ts'
 import { readAudit } from '../../../../services/platform/postgres/registry/audit-log.ts'
-import { withTenant } from '../../../../services/platform/postgres/transaction.ts'
+import { withOperator, withTenant } from '../../../../services/platform/postgres/transaction.ts'
+import { operatorKey } from '../../../support/http/http-access.ts'
 import {
   type Answer,
   type Client,
+  caller,
   contractYear,
   flatTariff,
   idOf,
@@ -124,8 +127,11 @@ describe('objects of other accounts, of the other mode, deleted and unknown', ()
     const [foreign, otherMode, deleted] = [await makeOne(stranger), await makeOne(test), await makeOne(live)]
     await live.call('DELETE', `/${path}/${deleted}`)
     const ids = [`${foreign.slice(0, 4)}${'0'.repeat(24)}`, foreign, otherMode, deleted, 'nothing-like-an-id']
-    const patch = path === 'markets' ? [] : ([['PATCH', {}]] as const)
-    for (const [method, body] of [['GET', undefined], ...patch, ['DELETE', undefined]] as const) {
+    for (const [method, body] of [
+      ['GET', undefined],
+      ['PATCH', {}],
+      ['DELETE', undefined],
+    ] as const) {
       const answers = await Promise.all(ids.map(id => live.call(method, `/${path}/${id}`, body)))
       expect(answers.map(said)).toEqual(
         answers.map(() => ({ ...said(answers[0] as Answer), status: 404, code: 'not_found' })),
@@ -273,6 +279,61 @@ it('keeps the time zone of a market source, and refuses an unknown one', async (
   expect(await live.call('GET', `/markets/${id}`)).toMatchObject({ body: { timezone: 'Europe/Lisbon' } })
   expect(await live.call('POST', '/markets', { ...source, timezone: 'Lisbon' })).toMatchObject({
     ...{ status: 400, body: { code: 'field_invalid', field: 'timezone' } },
+  })
+})
+
+describe('a market source', () => {
+  it('gets another name and time zone by PATCH, with one audit entry each, in both API versions', async () => {
+    const client = (await makeAccount(service)).live
+    const source = { display_name: 'own', currency_code: 'EUR', area: 'My street' }
+    const id = await make(client, '/markets', source)
+    const patch = async (body: object, apiVersion = '2025-09-14') =>
+      client.call('PATCH', `/markets/${id}`, body, { 'api-version': apiVersion })
+    const read = (await client.call('GET', `/markets/${id}`)).body
+    expect(await patch({ ...read, timezone: 'Europe/Lisbon' })).toMatchObject({
+      ...{ status: 200, body: { ...read, timezone: 'Europe/Lisbon' } },
+    })
+    expect((await patch({ display_name: 'Home' }, '2024-08-24')).body).toMatchObject({
+      ...{ display_name: 'Home', timezone: 'Europe/Lisbon' },
+    })
+    expect((await patch({ timezone: null })).body).toEqual({ ...read, display_name: 'Home' })
+    expect((await client.call('GET', `/markets/${id}`)).body).toEqual({ ...read, display_name: 'Home' })
+    const tenant = { accountId: client.accountId, liveMode: true }
+    const entries = await withTenant(service.database, tenant, transaction => readAudit(transaction, 3, id))
+    expect(entries.map(({ action, detail }) => [action, detail])).toMatchObject([
+      ['market.update', { display_name: 'Home', timezone: null }],
+      ['market.update', { display_name: 'Home', timezone: 'Europe/Lisbon' }],
+      ['market.update', { display_name: 'own', timezone: 'Europe/Lisbon' }],
+    ])
+  })
+
+  it('refuses an unknown time zone, and other members with another value', async () => {
+    const id = await make(live, '/markets', { display_name: 'own', currency_code: 'EUR' })
+    for (const [body, code, field] of [
+      [{ timezone: 'Lisbon' }, 'field_invalid', 'timezone'],
+      [{ currency_code: 'GBP' }, 'field_immutable', 'currency_code'],
+      [{ area: 'DE-LU' }, 'field_immutable', 'area'],
+      [{ display_name: '' }, 'field_invalid', 'display_name'],
+      [{ zone: 'UTC' }, 'unknown_field', 'zone'],
+    ] as const)
+      expect(await live.call('PATCH', `/markets/${id}`, body)).toMatchObject({ status: 400, body: { code, field } })
+    expect((await live.call('GET', `/markets/${id}`)).body).toMatchObject({ timezone: null, area: null })
+  })
+
+  it('that all accounts share is changed by the operator alone', async () => {
+    const shared = await withOperator(service.database, transaction =>
+      createMarket(
+        transaction,
+        { ...{ displayName: 'Shared', currencyCode: 'EUR', area: 'XX', resolutionMinutes: 60, importer: null } },
+        Date.now(),
+      ),
+    )
+    expect((await live.call('PATCH', `/markets/${shared.id}`, { timezone: 'UTC' })).status).toBe(404)
+    const operator = caller(service.app, { 'x-operator-key': operatorKey })
+    expect((await operator('PATCH', `/markets/${shared.id}`, { timezone: 'Europe/Oslo' })).body).toMatchObject({
+      ...{ account_id: null, timezone: 'Europe/Oslo' },
+    })
+    expect((await live.call('GET', `/markets/${shared.id}`)).body['timezone']).toBe('Europe/Oslo')
   })
 })
 
