@@ -2,6 +2,7 @@ import { tariffEvent } from '../contract/events/event.ts'
 import { minuteMs } from '../domain/interval.ts'
 import { groupByTenant } from '../domain/tenant.ts'
 import type { Database } from '../platform/postgres/database.ts'
+import { repairDueTimes } from '../platform/postgres/due-times.ts'
 import { deleteExpiredEvents, writeEvents } from '../platform/postgres/events/events.ts'
 import { takeContractTimers } from '../platform/postgres/pricing/contract-timers.ts'
 import { deleteExpiredConsoleSessions } from '../platform/postgres/registry/console-sessions.ts'
@@ -33,13 +34,17 @@ export const publishContractEndEvents = (database: Database, at: number, maxTime
     return timers.length
   })
 
-/** Work on a timer: events of contract ends within 1 s, and removal of expired data within minutes. */
+/**
+ * Work on a timer: events of contract ends within 1 s, and removal of expired data within minutes. Delayed work is due
+ * within 5 min after the clock of the database went back.
+ */
 export const recordTimers = (database: Database, at: () => number): readonly LeasedWork[] => [
   {
     name: 'contract-ends',
     restMs: 1_000,
     turn: async () => (await publishContractEndEvents(database, at())) === maxPerTurn,
   },
+  { name: 'due-times', restMs: 5 * minuteMs, turn: () => repairDueTimes(database.operator, at()) },
   {
     name: 'expiry',
     restMs: minuteMs,

@@ -21,7 +21,7 @@ export type CommandInput = {
   readonly operands: readonly string[]
   readonly options: Readonly<Record<string, string | undefined>>
   readonly variables: Readonly<Record<string, string | undefined>>
-  /** Current time in ms. */
+  /** Current time of this machine in ms. Commands that open the database use its clock. */
   readonly at: number
   /** Write a line of progress to the terminal; with `--json` it writes nothing. */
   readonly onProgress: (line: string) => void

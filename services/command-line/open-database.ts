@@ -5,7 +5,7 @@ import { type Config, readConfig } from '../platform/config/config.ts'
 import { Failure, isFailure } from '../platform/failure.ts'
 import { lockFolder } from '../platform/log/lmdb/folder-lock.ts'
 import { refuseMovedFolder } from '../platform/moved-folder.ts'
-import { type Database, openDatabase, type PostgresAddress } from '../platform/postgres/database.ts'
+import { type Database, openDatabase, type PostgresAddress, readDatabaseClock } from '../platform/postgres/database.ts'
 import { findEmbeddedServer, startEmbeddedServer } from '../platform/postgres/embedded/embedded-server.ts'
 import { migrate, pendingMigrations } from '../platform/postgres/migrate.ts'
 import { CommandError, type CommandInput } from './command.ts'
@@ -18,6 +18,9 @@ export type PostgresAccess = {
   readonly address: PostgresAddress
   readonly isOwnServer: boolean
 }
+
+/** Address of PostgreSQL, and the instant in ms that its clock showed when the work began. */
+export type DatabaseAccess = PostgresAccess & { readonly at: number }
 
 type AccessOptions = {
   /** True to create a missing database in the data folder; false to throw, because the folder's name may be wrong. */
@@ -73,11 +76,12 @@ const findServerOrLock = async (dataFolder: string, stack: AsyncDisposableStack)
 /**
  * Run `work` on a database that has the schema of this version. Throws `CommandError` if migrations are missing.
  * The command's own server is migrated first. Other servers are not changed.
+ * `work` writes the time of the database, as the service does, because the clock of this machine can be wrong.
  */
 export const withDatabase = <T>(
   input: CommandInput,
   options: AccessOptions,
-  work: (database: Database, postgres: PostgresAccess) => Promise<T>,
+  work: (database: Database, access: DatabaseAccess) => Promise<T>,
 ): Promise<T> =>
   withPostgres(input, options, async postgres => {
     if (postgres.isOwnServer) await migrate(postgres.address)
@@ -86,5 +90,6 @@ export const withDatabase = <T>(
       throw new CommandError(`The database lacks ${pending.join(', ')}. Run "npx wattledger migrate" first.`)
     }
     await using database = openDatabase({ address: postgres.address, tenantConnections: 1, operatorConnections: 1 })
-    return await work(database, postgres)
+    const at = await readDatabaseClock(database.operator)
+    return await work(database, { ...postgres, at })
   })

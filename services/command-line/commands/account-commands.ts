@@ -144,16 +144,16 @@ const readSettings = ({ options }: CommandInput): Partial<AccountDraft> => ({
 const changeAccount = (
   input: CommandInput,
   action: string,
-  changeOf: (account: StoredAccount) => Parameters<typeof updateAccount>[2],
+  changeOf: (account: StoredAccount, at: number) => Parameters<typeof updateAccount>[2],
 ): Promise<CommandOutcome> =>
-  withDatabase(input, { mayCreate: false }, database =>
+  withDatabase(input, { mayCreate: false }, (database, { at }) =>
     withOperator(database, async transaction => {
       const [id = ''] = input.operands
       const before = await findAccount(transaction.query, id)
-      const after = (await updateAccount(transaction.query, id, changeOf(before))) ?? before
+      const after = (await updateAccount(transaction.query, id, changeOf(before, at))) ?? before
       const detail = { before: toJson(before), after: toJson(after) }
       if (JSON.stringify(detail.before) !== JSON.stringify(detail.after)) {
-        await auditAccount(transaction, id, { action, objectId: id, detail, at: input.at })
+        await auditAccount(transaction, id, { action, objectId: id, detail, at })
       }
       return accountOutcome(after)
     }),
@@ -172,14 +172,14 @@ const createCommand: Command = {
       requestsPerSecond: null,
       ...readSettings(input),
     }
-    return withDatabase(input, { mayCreate: true }, database =>
+    return withDatabase(input, { mayCreate: true }, (database, { at }) =>
       withOperator(database, async transaction => {
-        const account = await createAccount(transaction.query, draft, input.at)
+        const account = await createAccount(transaction.query, draft, at)
         await auditAccount(transaction, account.id, {
           action: 'account.create',
           objectId: account.id,
           detail: toJson(account),
-          at: input.at,
+          at,
         })
         return accountOutcome(account)
       }),
@@ -249,7 +249,7 @@ const disableCommand: Command = {
     'Bearer tokens and console sessions end for good. Keys work again after "account enable".',
   ],
   options: {},
-  run: input => changeAccount(input, 'account.disable', ({ disabledAt }) => ({ disabledAt: disabledAt ?? input.at })),
+  run: input => changeAccount(input, 'account.disable', ({ disabledAt }, at) => ({ disabledAt: disabledAt ?? at })),
 }
 
 const enableCommand: Command = {

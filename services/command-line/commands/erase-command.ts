@@ -51,13 +51,13 @@ export const eraseCommand: Command = {
     mode: { value: 'MODE', summary: 'Mode of the object.', choices: ['live', 'test'], isRequired: true },
   },
   run: async input => {
-    const { operands, options, at } = input
+    const { operands, options } = input
     const [objectId = ''] = operands
     const kind = kindOf(objectId)
     const tenant = { accountId: options['account'] ?? '', liveMode: options['mode'] === 'live' }
     if (kind === 'account' && objectId !== tenant.accountId)
       throw new UsageError('ID and --account must be equal to erase an account.')
-    return withDatabase(input, { mayCreate: false }, (database, { config }) =>
+    return withDatabase(input, { mayCreate: false }, (database, { config, at }) =>
       withOperator(database, async transaction => {
         await findAccount(transaction.query, tenant.accountId)
         const found =

@@ -14,7 +14,7 @@ import {
 import { withOperator } from '../../platform/postgres/transaction.ts'
 import { auditKey } from '../audit.ts'
 import { type Command, CommandError, success, UsageError } from '../command.ts'
-import { type PostgresAccess, withDatabase } from '../open-database.ts'
+import { type DatabaseAccess, withDatabase } from '../open-database.ts'
 import { columns, table } from '../table.ts'
 import { findAccount } from './account-commands.ts'
 
@@ -41,9 +41,8 @@ const toJson = (key: StoredApiKey) => ({
  * Throws `Failure` `secret_changed` for another secret: a key that is hashed with it would never work.
  */
 export const readHashSecret = async (
-  { config, isOwnServer }: PostgresAccess,
+  { config, isOwnServer, at }: DatabaseAccess,
   database: Database,
-  at: number,
 ): Promise<Secret> => {
   const isSecretKnown = config.secret !== null || existsSync(join(config.dataFolder, 'secrets.json'))
   if (!isSecretKnown && !isOwnServer) {
@@ -73,13 +72,14 @@ const createCommand: Command = {
     description: { value: 'TEXT', summary: 'Description of the key.' },
   },
   run: input => {
-    const { options, at } = input
+    const { options } = input
     const scope = scopes.find(known => known === options['scope']) ?? 'all'
     const draft = { scope, description: readDescription(options['description']) }
-    return withDatabase(input, { mayCreate: false }, async (database, records) => {
+    return withDatabase(input, { mayCreate: false }, async (database, access) => {
       const [id = ''] = input.operands
       const account = await findAccount(database.operator, id)
-      const serverSecret = await readHashSecret(records, database, at)
+      const serverSecret = await readHashSecret(access, database)
+      const { at } = access
       const tenant = { accountId: account.id, liveMode: options['mode'] === 'live' }
       const { apiKey, secret } = await withOperator(database, async transaction => {
         const created = await createApiKey(transaction.query, tenant, draft, serverSecret, at)
@@ -146,7 +146,7 @@ const revokeCommand: Command = {
   details: ['Logins with the key fail at once. Its tokens expire within 60 s. A revoked key cannot be restored.'],
   options: {},
   run: input =>
-    withDatabase(input, { mayCreate: false }, async database => {
+    withDatabase(input, { mayCreate: false }, async (database, { at }) => {
       const [accountId = '', keyId = ''] = input.operands
       const found = (await listAllKeys(database, accountId)).find(({ id }) => id === keyId)
       if (found === undefined) {
@@ -154,13 +154,13 @@ const revokeCommand: Command = {
       }
       const tenant = { accountId, liveMode: found.liveMode }
       const revoked = await withOperator(database, async transaction => {
-        const changed = await revokeApiKey(transaction.query, tenant, keyId, input.at)
+        const changed = await revokeApiKey(transaction.query, tenant, keyId, at)
         if (changed === null) return found
         await auditKey(transaction, tenant, {
           action: 'api_key.revoke',
           objectId: keyId,
           detail: toJson(changed),
-          at: input.at,
+          at,
         })
         return changed
       })

@@ -14,7 +14,7 @@ import { copyDeadLetters, countUnread, findUsedTopic } from '../../platform/log/
 import { markAsMoved } from '../../platform/moved-folder.ts'
 import { confirmSecret } from '../../platform/postgres/connect/secret-fingerprints.ts'
 import { compareDatabases, copyDatabase, type TableRows } from '../../platform/postgres/copy-database.ts'
-import { openDatabase, type PostgresAddress } from '../../platform/postgres/database.ts'
+import { openDatabase, type PostgresAddress, readDatabaseClock } from '../../platform/postgres/database.ts'
 import { startEmbeddedServer } from '../../platform/postgres/embedded/embedded-server.ts'
 import { migrate, pendingMigrations } from '../../platform/postgres/migrate.ts'
 import { type Command, CommandError, type CommandInput, type CommandOutcome, success } from '../command.ts'
@@ -89,14 +89,19 @@ const openCluster = async (
   return { postgres, clickHouse, log: stack.adopt(kafkaLog, one => one.close()) }
 }
 
+/** Read the clock of a PostgreSQL. */
+const clockOf = async (address: PostgresAddress): Promise<number> => {
+  await using database = openDatabase({ address, tenantConnections: 1, operatorConnections: 1 })
+  return await readDatabaseClock(database.operator)
+}
+
 /** Refuse secrets of the cluster that the folder was not used with: keys and credentials would be useless. */
 const refuseOtherSecrets = async (
   address: PostgresAddress,
   { secret, credentialsKey, formerSecrets, formerCredentialsKeys }: Cluster,
-  at: number,
 ): Promise<void> => {
   await using database = openDatabase({ address, tenantConnections: 1, operatorConnections: 1 })
-  const known = { isNew: false, save: () => undefined, at }
+  const known = { isNew: false, save: () => undefined, at: await readDatabaseClock(database.operator) }
   await confirmSecret(database, 'secret', { ...known, secret: [secret, ...formerSecrets] })
   await confirmSecret(database, 'credentials_key', { ...known, secret: [credentialsKey, ...formerCredentialsKeys] })
 }
@@ -140,7 +145,11 @@ const copyAll = async (
   onProgress(`Kafka: ${letters} dead letters`)
   markAsMoved(folder, at)
   const tables = await copyDatabase(source.postgres, target.postgres, {
-    newTopic: { topic: recordTopic, partitions: target.log.partitions(recordTopic), at },
+    newTopic: {
+      topic: recordTopic,
+      partitions: target.log.partitions(recordTopic),
+      at: await clockOf(target.postgres),
+    },
     onTable: ({ table: name, rows: count }) => {
       if (count > 0) onProgress(`PostgreSQL: ${name}, ${count} rows`)
     },
@@ -184,7 +193,7 @@ export const moveCommand: Command = {
     await using stack = new AsyncDisposableStack()
     const target = await openCluster(cluster, stack)
     const source = await openFolder(folder, cluster, stack)
-    await refuseOtherSecrets(source.postgres, cluster, input.at)
+    await refuseOtherSecrets(source.postgres, cluster)
     const state = await compareDatabases(source.postgres, target.postgres)
     if (state === 'equal') {
       markAsMoved(folder, input.at)

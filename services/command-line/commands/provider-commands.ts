@@ -88,12 +88,12 @@ const importCommand: Command = {
   run: input => {
     const [path = ''] = input.operands
     const { providers } = readFile(path)
-    return withDatabase(input, { mayCreate: false }, async database => {
+    return withDatabase(input, { mayCreate: false }, async (database, { at }) => {
       const written = providers.map(toProvider)
       const tariffs = providers.flatMap((one, index) => toLibraryTariffs(written[index]?.id ?? '', one))
       await withOperator(database, async ({ query }) => {
-        await putProviders(query, written, input.at)
-        await putLibraryTariffs(query, tariffs, input.at)
+        await putProviders(query, written, at)
+        await putLibraryTariffs(query, tariffs, at)
       })
       const json = {
         providers: written.map(({ id, displayName }) => ({ id, display_name: displayName })),

@@ -96,10 +96,10 @@ export const topicsCommand: Command = {
     const { addPartitions, ensureTopics, missingTopics } = await import('../../platform/log/kafka/kafka-topics.ts')
     const address = kafkaAddress(kafka)
     const plan = readTopicPlan(input, kafka.prefix)
-    return withDatabase(input, { mayCreate: true }, async database => {
+    return withDatabase(input, { mayCreate: true }, async (database, { at }) => {
       // Raise the generation before the topic exists: under the old generation, stored rows would win over new rows.
       const isNew = (await missingTopics(address, plan)).includes(recordTopic)
-      if (isNew) await updateGeneration(database, true, plan.partitions, input.at)
+      if (isNew) await updateGeneration(database, true, plan.partitions, at)
       const firstResult = await ensureTopics(address, plan)
       let { drift } = firstResult
       if (input.options['add-partitions'] !== undefined && drift.some(({ setting }) => setting === 'partitions')) {
@@ -111,7 +111,7 @@ export const topicsCommand: Command = {
       const isPartitioned = !drift.some(
         ({ topic, setting }) => topic === plan.prefix + recordTopic && setting === 'partitions',
       )
-      const generation = isPartitioned ? await updateGeneration(database, false, plan.partitions, input.at) : null
+      const generation = isPartitioned ? await updateGeneration(database, false, plan.partitions, at) : null
       return topicsOutcome(created, drift, generation)
     })
   },

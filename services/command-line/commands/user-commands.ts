@@ -19,7 +19,7 @@ import {
   success,
   UsageError,
 } from '../command.ts'
-import { type PostgresAccess, withDatabase } from '../open-database.ts'
+import { type DatabaseAccess, withDatabase } from '../open-database.ts'
 import { columns, table } from '../table.ts'
 import { findAccount } from './account-commands.ts'
 import { readHashSecret } from './key-commands.ts'
@@ -52,7 +52,7 @@ const showLink = async (
   transaction: TenantTransaction,
   user: User,
   action: string,
-  { config, secret, at }: { readonly config: PostgresAccess['config']; readonly secret: Secret; readonly at: number },
+  { config, secret, at }: Pick<DatabaseAccess, 'config' | 'at'> & { readonly secret: Secret },
 ): Promise<CommandOutcome> => {
   const { token, purpose, expiresAt } = await createUserLink(transaction, user, secret, at)
   const detail = userToWire(user)
@@ -86,13 +86,12 @@ const addOwnerCommand: Command = {
     if (address === null) throw new UsageError(`"${input.operands[0]}" is not an e-mail address.`)
     return withDatabase(input, { mayCreate: false }, async (database, access) => {
       const account = await chooseAccount(database, input.options['account'])
-      const { at } = input
-      const secret = await readHashSecret(access, database, at)
+      const { config, at } = access
+      const secret = await readHashSecret(access, database)
       const tenant = { accountId: account.id, liveMode: input.options['mode'] !== 'test' }
       const outcome = await changeTenant(database, tenant, async transaction => {
         const created = await createUser(transaction, { address, role: 'owner' }, at)
         if (!created.ok) return created
-        const { config } = access
         return { ok: true, value: await showLink(transaction, created.value, 'user.create', { config, secret, at }) }
       })
       if (!outcome.ok) throw new CommandError(outcome.refusal.message)
@@ -135,14 +134,13 @@ const listCommand: Command = {
     }),
 }
 
-const resetUser = async (input: CommandInput, database: Database, access: PostgresAccess): Promise<CommandOutcome> => {
+const resetUser = async (input: CommandInput, database: Database, access: DatabaseAccess): Promise<CommandOutcome> => {
   const [id = ''] = input.operands
-  const { at } = input
   const user = await findUser(database.operator, id)
   if (user === null) throw new CommandError(`There is no user ${id}. Run "npx wattledger users list".`)
-  const secret = await readHashSecret(access, database, at)
+  const secret = await readHashSecret(access, database)
   return withTenant(database, { accountId: user.accountId, liveMode: user.liveMode }, transaction =>
-    showLink(transaction, user, 'user.create_link', { config: access.config, secret, at }),
+    showLink(transaction, user, 'user.create_link', { ...access, secret }),
   )
 }
 

@@ -112,14 +112,14 @@ export type LibraryImport = {
  * Source: docs/rules/interchange-tariffs.md #library.
  */
 export const importLibrary = async ({ input, file, content, providerId }: LibraryImport): Promise<ImportReport> => {
-  const { options, at } = input
+  const { options } = input
   const wrong = locationOnly.find(name => options[name] !== undefined)
   if (wrong !== undefined) throw new UsageError(`--library and --${wrong} exclude each other.`)
   const source = acceptedValue(file.name, await runInTimeSlices(readSource(content, options['format'])))
   const format = formatOf(file.name, options['format'], source)
   const choices = acceptedValue(file.name, readImportOptions(options))
   const isDryRun = options['dry-run'] !== undefined
-  return withDatabase(input, { mayCreate: false }, database =>
+  return withDatabase(input, { mayCreate: false }, (database, { at }) =>
     withOperator(database, async ({ query }) => {
       const [provider] = await findProviders(query, [providerId])
       if (provider === undefined)

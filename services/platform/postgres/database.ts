@@ -59,9 +59,13 @@ export const hasRow = (query: Query) => async (statement: Sql) => (await query(s
 /** Return a counter of the rows that a statement returns or changes. */
 export const countRows = (query: Query) => async (statement: Sql) => (await query(statement)).rowCount
 
-/** Read the clock of the database, in ms. All processes follow it. */
+/** Read the clock of the database, in whole ms. All processes follow it. */
 export const readDatabaseClock = async (query: Query): Promise<number> =>
-  (await readInserted(query)<{ at: number }>(sql`select extract(epoch from clock_timestamp())::float8 * 1000 as at`)).at
+  (
+    await readInserted(query)<{ at: number }>(
+      sql`select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as at`,
+    )
+  ).at
 
 type ConnectionPool = {
   readonly query: Query

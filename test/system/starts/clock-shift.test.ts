@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openSubscriber } from '../../support/event-ledger/subscriber.ts'
 import { doneExport } from '../../support/exports/done-export.ts'
@@ -9,12 +12,29 @@ import { clockShiftsMs, shiftedClock } from '../../support/system/shifted-clock.
 import { until } from '../../support/system/until.ts'
 
 const folder = dataFolder()
+const run = promisify(execFile)
+const program = fileURLToPath(new URL('../../../services/command-line.mjs', import.meta.url))
 
 /** Start the service with a clock that is wrong by `shiftMs`. The clock of its database is right. */
 const startShifted = (shiftMs: number) =>
   startSystem(folder, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8', ...shiftedClock(shiftMs) })
 
 const day = { start_date: '2025-06-02', end_date: '2025-06-03', finalise: true }
+
+describe('a command whose clock is wrong', () => {
+  const ownFolder = dataFolder()
+  afterAll(() => removeData(ownFolder))
+
+  it.each(clockShiftsMs.slice(0, 2))('by %i ms writes the time of the database', async shiftMs => {
+    const environment = { WATTLEDGER_DATA_DIR: ownFolder, ...shiftedClock(shiftMs) }
+    const before = Date.now()
+    const args = [program, 'account', 'create', '--name', `Shifted by ${shiftMs}`, '--json']
+    const { stdout } = await run(process.execPath, args, { env: environment })
+    const created = Date.parse((JSON.parse(stdout) as { readonly time_created: string }).time_created)
+    expect(created).toBeGreaterThan(before - 1_000)
+    expect(created).toBeLessThan(Date.now() + 1_000)
+  })
+})
 
 describe('a service whose clock is wrong', () => {
   let subscriber: Awaited<ReturnType<typeof openSubscriber>>

@@ -42,6 +42,17 @@ describe('a stored time', () => {
     ])
   })
 
+  it('is the time of the database also in commands that open the database', () => {
+    const commands = globSync('services/command-line/**/*.ts', { cwd: root }).map(read)
+    const withDatabase = commands.filter(({ text }) => text.includes('withDatabase(input'))
+    expect(withDatabase.length).toBeGreaterThan(6)
+    const readsMachine = ({ text }: SqlSource): boolean =>
+      /\binput\.at\b|\bat\b[^{}]*\} = input\b|currentInstant\(/.test(text)
+    expect(withDatabase.filter(readsMachine).map(({ path }) => path)).toEqual([])
+    for (const text of ['x({ at: input.at })', 'const { options, at } = input', 'currentInstant()'])
+      expect(readsMachine({ path: '', text })).toBe(true)
+  })
+
   it('is found in statements, fragments and inserted rows', () => {
     for (const column of [
       'idempotency_keys.started_at',
