@@ -24,6 +24,7 @@ import { confirmSecret } from './platform/postgres/connect/secret-fingerprints.t
 import { keyStore, readKeyState } from './platform/postgres/registry/api-keys.ts'
 import { takeIdempotencyLock } from './platform/postgres/registry/idempotency.ts'
 import { referenceFinder } from './platform/postgres/registry/references.ts'
+import { openSignInFailures } from './platform/postgres/registry/sign-in-failures.ts'
 import {
   type RoleModule,
   referenceChanges,
@@ -57,7 +58,7 @@ const stopLimits = { requestsMs: 10_500, workersAfterMs: 5_000, rolesMs: 13_500 
 /** Roles with background work. Requests use only the data that these roles store. */
 const workerRoles: readonly Role[] = ['cost-worker', 'webhook-worker']
 
-const portsOf = ({ database, secrets, metrics, idempotency, logger }: SharedDependencies): Ports => ({
+const portsOf = ({ database, secrets, metrics, idempotency, logger, signInFailures }: SharedDependencies): Ports => ({
   authenticate: authenticator(bearerTokens(secrets.secret), subject => readKeyState(database.operator, subject)),
   verifyKey: keyVerifier(secrets.secret, keyStore(database.operator)),
   authenticateOperator: operatorAuthenticator(secrets.operatorKey),
@@ -66,6 +67,7 @@ const portsOf = ({ database, secrets, metrics, idempotency, logger }: SharedDepe
   now: currentInstant,
   notFoundPage,
   onRefusal: refusalEvents(database, logger),
+  onSignInFailure: signInFailures.report,
   elapsed: () => performance.now(),
   newRequestId: () => `req_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
   log: logger,
@@ -122,6 +124,7 @@ const openShared = async (
     idempotency,
     referenceChanges: referenceChanges(),
     slowBacklog: slowBacklog(),
+    signInFailures: opening.use(openSignInFailures({ database: stores.database, logger }, currentInstant)),
   }
 }
 

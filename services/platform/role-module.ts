@@ -9,6 +9,7 @@ import type { Codec } from './log/avro/codec.ts'
 import type { Log } from './log/log.ts'
 import type { Database } from './postgres/database.ts'
 import type { Lease } from './postgres/leases.ts'
+import type { SignInFailures } from './postgres/registry/sign-in-failures.ts'
 import type { Tenant } from './postgres/transaction.ts'
 import type { Logger } from './telemetry/logger.ts'
 import type { Metrics } from './telemetry/metrics.ts'
@@ -83,6 +84,7 @@ export type SharedDependencies = Stores & {
   readonly idempotency: IdempotencyKeys
   readonly referenceChanges: ReferenceChanges
   readonly slowBacklog: SlowBacklog
+  readonly signInFailures: Pick<SignInFailures, 'report'>
 }
 
 /** Dependencies of one turn of leased work. */

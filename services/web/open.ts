@@ -22,7 +22,7 @@ const elapsed = (): number => performance.now()
 
 /** Open the pages for browsers: Connect, and the console, which calls the API. The stack ends their work. */
 export const openWeb = (
-  { config, database, secrets: { secret }, logger }: SharedDependencies,
+  { config, database, secrets: { secret }, logger, signInFailures }: SharedDependencies,
   opening: AsyncDisposableStack,
 ): RoleModule => {
   const dependencies = { database, secret, at: currentInstant }
@@ -39,6 +39,7 @@ export const openWeb = (
         ...shared,
         passwords: passwordHasher(),
         throttle: signInThrottle(),
+        onSignInFailure: signInFailures.report,
         peerOf: peerFinder(config.trustedProxies),
         allowsKeys: config.allowsKeySignIn,
         publicUrl: config.publicUrl,

@@ -1,5 +1,5 @@
 import type { Caller } from '../../contract/operation.ts'
-import { type Result, refused } from '../../domain/refusal.ts'
+import { type Refused, type Result, refused } from '../../domain/refusal.ts'
 import { Failure } from '../failure.ts'
 import { apiKeyMode, secretHashes } from '../ids/new-id.ts'
 import type { TokenSubject } from './bearer-token.ts'
@@ -21,6 +21,11 @@ export type SentKey = { readonly accountId: string | null; readonly apiKey: stri
 /** Use of a key. A login always queries the store. Without the store, metering accepts cached keys longest. */
 export type KeyUse = 'login' | 'metering' | 'other'
 
+/** Refusal of a key. `known` is a key of the store that was revoked, or that belongs to another account. */
+type KeyRefusal = Refused & {
+  readonly known?: TokenSubject & { readonly reason: 'revoked_key' | 'wrong_account' }
+}
+
 /**
  * Return the caller of an API key at `at` (ms). Refuses with `bad_credentials` or `account_disabled`.
  * Throws `Failure` without the store.
@@ -28,14 +33,14 @@ export type KeyUse = 'login' | 'metering' | 'other'
 export type VerifyKey = (
   sent: SentKey,
   request: { readonly at: number; readonly use: KeyUse },
-) => Promise<Result<Caller>>
+) => Promise<Exclude<Result<Caller>, Refused> | KeyRefusal>
 
-/** An active key of the key store. */
-export type FoundKey = { readonly subject: TokenSubject; readonly state: KeyState }
+/** A key of the key store. The state is null if the key was revoked. */
+export type FoundKey = { readonly subject: TokenSubject; readonly state: KeyState | null }
 
 /** The key store. */
 export type KeyStore = {
-  /** Find active keys by their hashes. The result omits unknown and revoked keys. */
+  /** Find keys by their hashes. The result omits unknown keys. */
   readonly find: (hashes: readonly string[]) => Promise<ReadonlyMap<string, FoundKey>>
   readonly readState: ReadKeyState
   /** Replace the hash of a former secret by the first of these hashes. */
@@ -72,9 +77,9 @@ export const keyVerifier = (secret: Secret, store: KeyStore): VerifyKey => {
     const found = await queryKeyStore(() => Promise.all(hashes.map(find)))
     const key = found.find(one => one !== null)
     if (key === undefined || key === null) return null
-    if (found[0] === null) await queryKeyStore(() => store.rehash(hashes))
+    if (found[0] === null && key.state !== null) await queryKeyStore(() => store.rehash(hashes))
     const entry = cacheKeyState(key.subject, key.state, at)
-    addToCache(cache, hashes[0], entry)
+    if (key.state !== null) addToCache(cache, hashes[0], entry)
     return entry
   }
 
@@ -88,9 +93,10 @@ export const keyVerifier = (secret: Secret, store: KeyStore): VerifyKey => {
     if (entry === null) return wrongKey
     if (entry.state === null) {
       cache.delete(hashes[0])
-      return wrongKey
+      return { ...wrongKey, known: { ...entry.subject, reason: 'revoked_key' } }
     }
-    if (accountId !== null && accountId !== entry.subject.accountId) return wrongKey
+    if (accountId !== null && accountId !== entry.subject.accountId)
+      return { ...wrongKey, known: { ...entry.subject, reason: 'wrong_account' } }
     if (at - entry.readAt >= (use === 'metering' ? unavailableGraceMs.metering : unavailableGraceMs.other))
       throw keyStoreUnavailable()
     return callerOfKey(entry.subject, entry.state)

@@ -1,4 +1,5 @@
 import { type Caller, keyScopesOf, mayCall, type Operation } from '../../contract/operation.ts'
+import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { SentKey } from '../access/verify-key.ts'
 import type { Ports } from './binding.ts'
@@ -54,6 +55,23 @@ const refuseWrongKey = async (
   return passed.ok ? refusal : passed
 }
 
+/** Report a wrong key that names an account, or that the key store knows. */
+const reportWrongKey = (
+  { headers, environment }: AuthenticationRequest,
+  { accountId, apiKey }: SentKey,
+  { known }: Extract<Awaited<ReturnType<Ports['verifyKey']>>, { readonly ok: false }>,
+  { limiters, ports }: AccessDependencies,
+): void => {
+  const failure = { action: 'api_key.sign_in_failed', peer: limiters.peerOf(environment, headers) } as const
+  if (known !== undefined) {
+    const { keyId: objectId, ...owner } = known
+    ports.onSignInFailure?.({ ...failure, ...owner, objectId })
+  } else if (accountId !== null && isId('account', accountId)) {
+    const liveMode = !apiKey.startsWith('sk_test_')
+    ports.onSignInFailure?.({ ...failure, accountId, liveMode, objectId: accountId, reason: 'wrong_key' })
+  }
+}
+
 /** Verify the key before counting, so that wrong keys of others never block a correct key. */
 const authenticateKey = async (
   request: AuthenticationRequest,
@@ -67,6 +85,7 @@ const authenticateKey = async (
     use: access === 'metering' || access === 'login' ? access : 'other',
   })
   if (verified.ok || verified.refusal.code !== 'bad_credentials') return verified
+  reportWrongKey(request, sent, verified, dependencies)
   return refuseWrongKey(request, sent.accountId, verified, dependencies)
 }
 

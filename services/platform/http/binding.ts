@@ -2,6 +2,7 @@ import type { ApiVersion } from '../../contract/api-version.ts'
 import type { AnswerOf, Caller, IdempotencyClaim, Operation, Outcome, RequestOf } from '../../contract/operation.ts'
 import type { FindReferences } from '../../domain/reference.ts'
 import type { Refusal, Result } from '../../domain/refusal.ts'
+import type { SignInFailure } from '../access/sign-in-failures.ts'
 import type { VerifyKey } from '../access/verify-key.ts'
 import type { AdmissionLimits } from './admission.ts'
 import type { WrongKeyLimits } from './wrong-keys.ts'
@@ -102,6 +103,8 @@ export type Ports = {
   readonly notFoundPage?: () => StaticContent
   /** Called for each refusal after authentication, before the answer. Errors that are not retriable are logged only. */
   readonly onRefusal?: (refusal: RefusedRequest) => Promise<void>
+  /** Called for each wrong key that names an account or is known to the key store. */
+  readonly onSignInFailure?: (failure: SignInFailure) => void
 }
 
 /** Limits of a process. */

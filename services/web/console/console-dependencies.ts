@@ -2,6 +2,7 @@ import type { BearerTokens } from '../../platform/access/bearer-token.ts'
 import type { OpenIdProvider } from '../../platform/access/openid-provider.ts'
 import type { PasswordHasher } from '../../platform/access/password-hash.ts'
 import type { Secret } from '../../platform/access/secrets.ts'
+import type { SignInFailure } from '../../platform/access/sign-in-failures.ts'
 import type { PeerOf } from '../../platform/http/peer.ts'
 import type { SignInThrottle } from '../../platform/http/throttle/sign-in-throttle.ts'
 import type { Database } from '../../platform/postgres/database.ts'
@@ -14,6 +15,8 @@ export type ConsoleDependencies = {
   /** Hashes of passwords, and the limit of failed sign-ins. */
   readonly passwords: PasswordHasher
   readonly throttle: SignInThrottle
+  /** Called for each refused sign-in of a known user. */
+  readonly onSignInFailure: (failure: SignInFailure) => void
   readonly peerOf: PeerOf
   /** Visitors may sign in with an API key. */
   readonly allowsKeys: boolean

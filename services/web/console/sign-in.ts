@@ -235,11 +235,17 @@ export const answerLink = async (
   }
   const sent = await readVisitorForm(dependencies, visit, visitor)
   if (sent === null) return foreignForm(visitor)
-  const answer = await answerLinkForm(dependencies, sent, csrf, at)
+  const answer = await answerLinkForm(dependencies, sent, { csrf, peer: peerOf(dependencies, visit) }, at)
   if ('title' in answer) return pageAnswer(answer, signInPath, audience)
   if (answer.ok) return redirect('/console', { cookie: sessionCookie(answer.token, visitor) })
   return pageAnswer(problemPage('Sign in', answer.fault.message, answer.status), signInPath, audience)
 }
+
+/** Return the address of the client. */
+const peerOf = (
+  { peerOf: find }: Pick<SignInDependencies, 'peerOf'>,
+  { request, environment }: VisitorRequest,
+): string => find(environment, request.headers)
 
 /** Answer a request of the sign-in with an OpenID provider. */
 export const answerProvider = async (
@@ -251,7 +257,8 @@ export const answerProvider = async (
   const visitor = visitorOf(visit)
   if (provider === null) return pageAnswer(noProvider, signInPath, { session: null, csrf: '' })
   const known = { ...dependencies, provider }
-  const request = { request: visit.request, url: visit.url, isHttps: visitor.isHttps || isPublicHttps(dependencies) }
+  const isHttps = visitor.isHttps || isPublicHttps(dependencies)
+  const request = { request: visit.request, url: visit.url, isHttps, peer: peerOf(dependencies, visit) }
   const path = trimEnd(visit.url.pathname, '/')
   if (visit.request.method === 'POST') {
     const sent = await readVisitorForm(dependencies, visit, visitor)

@@ -113,14 +113,15 @@ export const keyStore = (operator: Query): KeyStore => ({
 })
 
 const findKeys = async (operator: Query, hashes: readonly string[]): Promise<ReadonlyMap<string, FoundKey>> => {
-  const { rows } = await operator<StateRow & TokenSubject & { readonly hash: string }>(sql`
-    select k.hash, k.account_id as "accountId", k.live_mode as "liveMode", k.id as "keyId", ${stateColumns}
+  type KeyRow = StateRow & TokenSubject & { readonly hash: string; readonly isRevoked: boolean }
+  const { rows } = await operator<KeyRow>(sql`
+    select k.hash, k.revoked_at is not null as "isRevoked", k.account_id as "accountId", k.live_mode as "liveMode", k.id as "keyId", ${stateColumns}
     from api_keys k join accounts a on a.id = k.account_id
-    where k.hash = any(${hashes}) and k.revoked_at is null`)
+    where k.hash = any(${hashes})`)
   return new Map(
     rows.map(row => {
-      const { hash, accountId, liveMode, keyId } = row
-      return [hash, { subject: { accountId, liveMode, keyId }, state: stateFromRow(row) }]
+      const { hash, accountId, liveMode, keyId, isRevoked } = row
+      return [hash, { subject: { accountId, liveMode, keyId }, state: isRevoked ? null : stateFromRow(row) }]
     }),
   )
 }

@@ -108,13 +108,13 @@ const showAuditLog = async (
         show: entry => html`<details><summary>Show</summary>${shownDetail(entry)}</details>`,
       },
     ],
-    empty: html`<p>No entries match. Changes of keys, people, endpoints, tariffs and settings appear here.</p>`,
+    empty: html`<p>No entries match. Changes of keys, people, endpoints, tariffs and settings, and refused sign-ins appear here.</p>`,
   })
   return {
     title: 'Audit log',
     tables: [entries],
     body: html`<h1>Audit log</h1>
-<p class="lead">Changes of this account in ${session.liveMode ? 'live' : 'test'} mode, newest first, with the user or key that made them.</p>
+<p class="lead">Changes of this account in ${session.liveMode ? 'live' : 'test'} mode, newest first, with the user or key that made them. Refused sign-ins appear as <code>user.sign_in_failed</code> and <code>api_key.sign_in_failed</code>.</p>
 ${filterForm(query)}
 ${entries.markup}
 ${

@@ -81,7 +81,7 @@ export const useLink = async (
   link: FoundLink,
   token: string,
   changeUser: Parameters<typeof withTenant<SignInUser | null>>[2],
-  at: number,
+  { peer, at }: { readonly peer: string; readonly at: number },
 ): Promise<SignInResult | null> => {
   const user = await withTenant(dependencies.database, link, async transaction => {
     if (!(await spendUserLink(transaction, dependencies.secret, { userId: link.userId, token }, at))) return null
@@ -93,14 +93,14 @@ export const useLink = async (
     })
     return changed
   })
-  return user === null ? null : startUserSession(dependencies, user, 'link', at)
+  return user === null ? null : startUserSession(dependencies, user, { method: 'link', peer }, at)
 }
 
 /** Answer the form of a link: set the password and sign in. */
 export const answerLinkForm = async (
   dependencies: ConsoleDependencies,
   sent: URLSearchParams,
-  csrf: string,
+  { csrf, peer }: { readonly csrf: string; readonly peer: string },
   at: number,
 ): Promise<PageView | SignInResult> => {
   const token = sent.get('token') ?? ''
@@ -112,5 +112,5 @@ export const answerLinkForm = async (
   const passwordHash = await dependencies.passwords.hash(password.value)
   const setPassword = (transaction: Parameters<typeof setUserPassword>[0]) =>
     setUserPassword(transaction, link.userId, { passwordHash, replacesLogins: true }, at)
-  return (await useLink(dependencies, link, token, setPassword, at)) ?? endedLink
+  return (await useLink(dependencies, link, token, setPassword, { peer, at })) ?? endedLink
 }

@@ -137,7 +137,8 @@ const changePassword = async (dependencies: UserSignInDependencies, request: Con
     })
     return updated
   })
-  const started = changed === null ? null : await startUserSession(dependencies, changed, 'password', at)
+  const proof = { method: 'password', peer: request.peer } as const
+  const started = changed === null ? null : await startUserSession(dependencies, changed, proof, at)
   return { to: `${path}?done=saved`, sessionToken: started?.ok === true ? started.token : null }
 }
 

@@ -9,7 +9,7 @@ import { continueAnswer, form, type PageView, pageAnswer, redirect } from '../pa
 import { problemPage, signInLink } from '../page-parts.ts'
 import { cookieFor, formToken, openIdCookie, sessionSeconds } from '../session.ts'
 import { endedLink, openLink, useLink } from './link-page.ts'
-import { type SignInResult, startUserSession } from './sign-in-user.ts'
+import { reportFailure, type SignInResult, startUserSession } from './sign-in-user.ts'
 
 export const openIdPaths = {
   start: '/console/oidc/start',
@@ -83,10 +83,20 @@ const takenPage = (name: string): PageView =>
   problemPage('Login in use', `Another user is connected to this login of ${name}.`, 409, signInLink)
 
 type ProviderDependencies = ConsoleDependencies & { readonly provider: OpenIdProvider }
-type ProviderVisit = { readonly request: Request; readonly url: URL; readonly isHttps: boolean }
+type ProviderVisit = { readonly request: Request; readonly url: URL; readonly isHttps: boolean; readonly peer: string }
 
 const problemAnswer = (view: PageView, isHttps: boolean): Response =>
   pageAnswer(view, '/console/sign-in', { session: null, csrf: '', cookie: openIdCookie.write('', isHttps, 0) })
+
+/** Report a refused login of the user of an open link. Without a link, the user of a refused login is unknown. */
+const reportRefusedLink = async (
+  dependencies: ProviderDependencies,
+  linkToken: string | null,
+  { peer, at }: { readonly peer: string; readonly at: number },
+): Promise<void> => {
+  const link = linkToken === null ? null : await openLink(dependencies, linkToken, at)
+  if (link !== null) reportFailure(dependencies, { ...link, id: link.userId }, 'provider_refused', peer)
+}
 
 /** Redirect to the provider. The cookie binds the answer of the provider to this browser. */
 export const startProviderSignIn = async (
@@ -111,12 +121,14 @@ const sessionAnswer = (result: SignInResult, isHttps: boolean): Response => {
  */
 export const answerProviderCallback = async (
   dependencies: ProviderDependencies,
-  { request, url, isHttps }: ProviderVisit,
+  { request, url, isHttps, peer }: ProviderVisit,
   at: number,
 ): Promise<Response> => {
   const { provider, secret, database } = dependencies
   const state = readState(secret, request, at)
   const identity = state?.request === undefined ? null : await provider.complete(url.search, state.request)
+  if (identity === null || 'problem' in identity)
+    await reportRefusedLink(dependencies, state?.linkToken ?? null, { peer, at })
   if (state === null || identity === null) return problemAnswer(refusedPage(provider.name), isHttps)
   if ('problem' in identity) return problemAnswer(unusablePage(provider.name, identity.problem), isHttps)
   if (state.linkToken !== null) {
@@ -125,7 +137,7 @@ export const answerProviderCallback = async (
   }
   const user = await findUserByProvider(database.operator, identity)
   if (user === null) return problemAnswer(unknownPage(provider.name), isHttps)
-  return sessionAnswer(await startUserSession(dependencies, user, 'provider', at), isHttps)
+  return sessionAnswer(await startUserSession(dependencies, user, { method: 'provider', peer }, at), isHttps)
 }
 
 /** Show the form that uses a link with the identity of the browser's cookie. */
@@ -155,7 +167,7 @@ ${form(csrf, openIdPaths.accept, html`<button class="primary" type="submit">Conn
 /** Use a link: connect the login of the provider with the user, and sign in. */
 export const acceptProviderLogin = async (
   dependencies: ProviderDependencies,
-  { request, isHttps }: ProviderVisit,
+  { request, isHttps, peer }: ProviderVisit,
   at: number,
 ): Promise<Response> => {
   const { provider, secret } = dependencies
@@ -166,10 +178,11 @@ export const acceptProviderLogin = async (
   try {
     const connect = (transaction: Parameters<typeof setUserProvider>[0]) =>
       setUserProvider(transaction, link.userId, identity, at)
-    const result = await useLink(dependencies, link, linkToken, connect, at)
+    const result = await useLink(dependencies, link, linkToken, connect, { peer, at })
     return result === null ? problemAnswer(endedLink, isHttps) : sessionAnswer(result, isHttps)
   } catch (error) {
     if (brokenConstraint(error) !== 'users_provider_key') throw error
+    reportFailure(dependencies, { ...link, id: link.userId }, 'login_in_use', peer)
     return problemAnswer(takenPage(provider.name), isHttps)
   }
 }

@@ -1,5 +1,7 @@
+import type { Tenant } from '../../../domain/tenant.ts'
 import { normalizeAddress } from '../../../domain/user/user.ts'
 import type { PasswordHasher } from '../../../platform/access/password-hash.ts'
+import type { SignInFailure } from '../../../platform/access/sign-in-failures.ts'
 import type { SignInThrottle } from '../../../platform/http/throttle/sign-in-throttle.ts'
 import type { Database } from '../../../platform/postgres/database.ts'
 import { readKeyState } from '../../../platform/postgres/registry/api-keys.ts'
@@ -14,7 +16,16 @@ export type UserSignInDependencies = SessionDependencies & {
   readonly database: Database
   readonly passwords: PasswordHasher
   readonly throttle: SignInThrottle
+  readonly onSignInFailure: (failure: SignInFailure) => void
 }
+
+/** Report a refused sign-in of a known user. */
+export const reportFailure = (
+  { onSignInFailure }: Pick<UserSignInDependencies, 'onSignInFailure'>,
+  { accountId, liveMode, id: objectId }: Tenant & { readonly id: string },
+  reason: SignInFailure['reason'],
+  peer: string,
+): void => onSignInFailure({ accountId, liveMode, action: 'user.sign_in_failed', objectId, reason, peer })
 
 /** Token of a new session, or the reason of the refusal with its status. */
 export type SignInResult =
@@ -36,6 +47,9 @@ const wrongPassword = refuse(
 const tooMany = refuse(429, 'rate_limited', 'Too many sign-ins failed. Wait a minute, then try again.')
 const disabled = refuse(403, 'account_disabled', 'This account is disabled: ask the operator to enable it.')
 
+/** Proof of the identity of a user, and the address of the client. */
+type SignInProof = { readonly method: 'password' | 'provider' | 'link'; readonly peer: string }
+
 /**
  * Create a session of a user whose identity is proven, in the mode of the user. The audit log names the method. The open
  * link of the user ends. Refuses a disabled account.
@@ -43,14 +57,17 @@ const disabled = refuse(403, 'account_disabled', 'This account is disabled: ask 
 export const startUserSession = async (
   dependencies: UserSignInDependencies,
   user: SignInUser,
-  method: 'password' | 'provider' | 'link',
+  { method, peer }: SignInProof,
   at: number,
 ): Promise<SignInResult> => {
   const { accountId, liveMode, id, sessionGeneration } = user
   const subject = { accountId, liveMode, keyId: id }
   const state = await readKeyState(dependencies.database.operator, subject)
   if (state === null) return wrongPassword
-  if (state.isDisabled) return disabled
+  if (state.isDisabled) {
+    reportFailure(dependencies, user, 'account_disabled', peer)
+    return disabled
+  }
   await withTenant(dependencies.database, user, async transaction => {
     await deleteUserLinks(transaction, id)
     await appendAudit(transaction.query, transaction, {
@@ -105,7 +122,11 @@ export const signInWithPassword = async (
   const hashes = Array.from({ length: maxTriedUsers }, (_, index) => users[index]?.passwordHash ?? null)
   const results = await dependencies.passwords.verifyEach(sent.password, hashes)
   const user = chooseUser(users.filter((_, index) => results[index] === true))
-  if (user === null) return wrongPassword
+  if (user === null) {
+    const failed = users.filter((_, index) => results[index] !== true)
+    for (const one of failed) reportFailure(dependencies, one, 'wrong_password', peer)
+    return wrongPassword
+  }
   await attempt.succeed()
-  return startUserSession(dependencies, user, 'password', at)
+  return startUserSession(dependencies, user, { method: 'password', peer }, at)
 }

@@ -29,7 +29,7 @@ const keyStore = (hash: string) => {
     find: async (hashes: readonly string[]) => {
       store.queries.push(hashes)
       const state = stateNow()
-      return new Map(state !== null && hashes.includes(hash) ? [[hash, { subject, state }]] : [])
+      return new Map(hashes.includes(hash) ? [[hash, { subject, state }]] : [])
     },
     readState: async () => {
       store.states += 1
@@ -48,6 +48,7 @@ const make = () => {
 const reading = (later = 0) => ({ at: at + later, use: 'other' as const })
 const metering = (later = 0) => ({ at: at + later, use: 'metering' as const })
 const wrong = { ok: false, refusal: { code: 'bad_credentials', message: 'The account id or the API key is wrong.' } }
+const revoked = { ...subject, reason: 'revoked_key' }
 
 describe('an API key', () => {
   it('returns its caller, with and without its account, and queries the store once for many requests', async () => {
@@ -65,7 +66,8 @@ describe('an API key', () => {
 
   it('of another account is refused with the text for an unknown key', async () => {
     const { apiKey, verify } = make()
-    expect(await verify({ accountId: 'acc_2', apiKey }, reading())).toEqual(wrong)
+    const known = { ...subject, reason: 'wrong_account' }
+    expect(await verify({ accountId: 'acc_2', apiKey }, reading())).toEqual({ ...wrong, known })
     expect(await verify({ accountId: null, apiKey: newApiKey(false) }, reading())).toEqual(wrong)
   })
 
@@ -91,7 +93,7 @@ describe('an API key', () => {
       refusal: { code: 'account_disabled' },
     })
     expect(await verify({ accountId: 'acc_1', apiKey: newApiKey(false) }, reading())).toEqual(wrong)
-    expect(await verify({ accountId: 'acc_2', apiKey }, reading())).toEqual(wrong)
+    expect(await verify({ accountId: 'acc_2', apiKey }, reading())).toMatchObject(wrong)
   })
 
   it('ends within 60 s of its revocation', async () => {
@@ -99,16 +101,18 @@ describe('an API key', () => {
     await verify({ accountId: null, apiKey }, reading())
     store.state = null
     expect((await verify({ accountId: null, apiKey }, reading(29_999))).ok).toBe(true)
-    expect(await verify({ accountId: null, apiKey }, reading(30_000))).toEqual(wrong)
-    expect(await verify({ accountId: null, apiKey }, reading(30_001))).toEqual(wrong)
+    for (const later of [30_000, 30_001])
+      expect(await verify({ accountId: null, apiKey }, reading(later))).toEqual({ ...wrong, known: revoked })
   })
 
   it('cannot log in after its revocation, and is then refused everywhere in this process', async () => {
     const { apiKey, store, verify } = make()
     await verify({ accountId: null, apiKey }, reading())
     store.state = null
-    expect(await verify({ accountId: 'acc_1', apiKey }, { at, use: 'login' })).toEqual(wrong)
-    expect(await verify({ accountId: null, apiKey }, reading())).toEqual(wrong)
+    const refused = { ...wrong, known: revoked }
+    expect(await verify({ accountId: 'acc_1', apiKey }, { at, use: 'login' })).toEqual(refused)
+    expect(await verify({ accountId: null, apiKey }, reading())).toEqual(refused)
+    expect(store.rehashed).toEqual([])
   })
 
   it('is valid for 60 s while the store is unavailable, for metering an hour', async () => {

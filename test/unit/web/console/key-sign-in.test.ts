@@ -12,11 +12,18 @@ const clock = { at: 1_760_000_000_000 }
 const service = await useService(() => clock.at)
 const account = await makeAccount(service)
 const keepError = (fields: unknown) => void service.errors.push(fields)
+const onSignInFailure = () => undefined
 
 const consoleWith = (allowsKeys: boolean) =>
   createConsole({
     ...{ database: service.database, secret, bearerTokens: bearerTokens(secret), publicUrl: origin, allowsKeys },
-    ...{ passwords: passwordHasher(), throttle: signInThrottle(), peerOf: peerFinder([]), at: () => clock.at },
+    ...{
+      passwords: passwordHasher(),
+      throttle: signInThrottle(),
+      onSignInFailure,
+      peerOf: peerFinder([]),
+      at: () => clock.at,
+    },
     fetch: (request: Request) => service.app.fetch(request),
     logger: { error: keepError, warn: keepError },
     provider: null,

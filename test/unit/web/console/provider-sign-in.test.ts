@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { bearerTokens } from '../../../../services/platform/access/bearer-token.ts'
 import { openIdProvider } from '../../../../services/platform/access/openid-provider.ts'
 import { passwordHasher } from '../../../../services/platform/access/password-hash.ts'
+import type { SignInFailure } from '../../../../services/platform/access/sign-in-failures.ts'
 import { peerFinder } from '../../../../services/platform/http/peer.ts'
 import { signInThrottle } from '../../../../services/platform/http/throttle/sign-in-throttle.ts'
 import { createConsole } from '../../../../services/web/console/console-pages.ts'
@@ -22,10 +23,19 @@ afterAll(async () => {
 
 const keepError = (fields: unknown) => void service.errors.push(fields)
 
+const failures: SignInFailure[] = []
+const onSignInFailure = (failure: SignInFailure) => void failures.push(failure)
+
 const consoleWith = ({ issuer }: Pick<RunningProvider, 'issuer'>) =>
   createConsole({
     ...{ database: service.database, secret, bearerTokens: bearerTokens(secret), publicUrl: origin, allowsKeys: true },
-    ...{ passwords: passwordHasher(), throttle: signInThrottle(), peerOf: peerFinder([]), at: () => clock.at },
+    ...{
+      passwords: passwordHasher(),
+      throttle: signInThrottle(),
+      onSignInFailure,
+      peerOf: peerFinder([]),
+      at: () => clock.at,
+    },
     fetch: (request: Request) => service.app.fetch(request),
     logger: { error: keepError, warn: keepError },
     provider: openIdProvider({ name: 'Works', issuer, clientId, clientSecret, redirectUri }, () => performance.now()),
@@ -141,7 +151,11 @@ describe('a sign-in with an OpenID provider', () => {
     const user = await invite('second@example.com')
     const browser = openBrowser()
     await browser.send(await provider.authorize(await browser.start(user.token), 'single'))
+    failures.length = 0
     expect((await browser.accept()).status).toBe(409)
+    const { accountId } = account.live
+    const failure = { accountId, liveMode: true, action: 'user.sign_in_failed', objectId: user.id, peer: 'unknown' }
+    expect(failures).toEqual([{ ...failure, reason: 'login_in_use' }])
     expect((await openBrowser().send(`/console/invitation?token=${user.token}`)).status).toBe(200)
   })
 })
@@ -156,9 +170,11 @@ describe('a subject of the provider', () => {
     expect([answer.status, answer.text.includes(reason)], answer.text).toEqual([400, true])
     const { id, token } = await invite(`subject-${login.length}@example.com`)
     const browser = openBrowser()
+    failures.length = 0
     const { status, text } = await browser.send(await provider.authorize(await browser.start(token), login))
     expect([status, text.includes(reason)], text).toEqual([400, true])
     expect((await account.live.call('GET', `/users/${id}`)).body['status']).toBe('INVITED')
+    expect(failures).toMatchObject([{ objectId: id, reason: 'provider_refused' }])
   })
 
   it('of 255 characters signs in', async () => {

@@ -2,6 +2,7 @@ import { hkdfSync } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { passwordHasher } from '../../../../services/platform/access/password-hash.ts'
+import type { SignInFailure } from '../../../../services/platform/access/sign-in-failures.ts'
 import { signInThrottle } from '../../../../services/platform/http/throttle/sign-in-throttle.ts'
 import { updateAccount } from '../../../../services/platform/postgres/registry/accounts.ts'
 import { readAudit } from '../../../../services/platform/postgres/registry/audit-log.ts'
@@ -28,9 +29,13 @@ const passwords = passwordHasher(async (_, { message, nonce, tagLength }) => {
   derived += 1
   return Buffer.from(hkdfSync('sha256', message as string, nonce as Buffer, '', tagLength))
 })
+const failures: SignInFailure[] = []
 /** Create dependencies of the console with a new throttle. */
 const open = () =>
-  ({ database: service.database, secret, passwords, throttle: signInThrottle() }) as unknown as ConsoleDependencies
+  ({
+    ...{ database: service.database, secret, passwords, throttle: signInThrottle() },
+    onSignInFailure: (failure: SignInFailure) => void failures.push(failure),
+  }) as unknown as ConsoleDependencies
 
 let addresses = 0
 const newAddress = (): string => `credentials-${++addresses}@example.com`
@@ -58,7 +63,7 @@ const acceptByPassword = async (dependencies: ConsoleDependencies, token: string
     link,
     token,
     transaction => setUserPassword(transaction, link.userId, { passwordHash, replacesLogins: true }, clock.at),
-    clock.at,
+    { peer: 'peer', at: clock.at },
   )
   return result?.ok === true ? result.token : null
 }
@@ -72,7 +77,7 @@ const acceptByLogin = async (dependencies: ConsoleDependencies, token: string, s
     link,
     token,
     transaction => setUserProvider(transaction, link.userId, login, clock.at),
-    clock.at,
+    { peer: 'peer', at: clock.at },
   )
   return result?.ok === true ? result.token : null
 }
@@ -157,7 +162,7 @@ describe('histories of links, resets, sign-ins and removals', () => {
             const user = await findUserByProvider(service.database.operator, login)
             expect(user !== null).toBe(model.login === one.value)
             if (user === null) return
-            const result = await startUserSession(dependencies, user, 'provider', clock.at)
+            const result = await startUserSession(dependencies, user, { method: 'provider', peer: 'peer' }, clock.at)
             return begin(result.ok ? result.token : null)
           }
           case 'own_password': {
@@ -283,13 +288,21 @@ describe('a sign-in with an address that several accounts have', () => {
   it('succeeds though another account or mode invited the address and accepted its own link', async () => {
     const [victim, attacker] = [await makeAccount(service), await makeAccount(service)]
     const address = newAddress()
+    failures.length = 0
     const id = await accept(victim.test, address, 'password of the victim')
     await accept(attacker.live, address, 'password of the attacker')
     await accept(attacker.test, address, 'password of the attacker')
     await accept(victim.live, address, 'password of a colleague')
     expect(await userOf(await signIn(address, 'password of the victim'))).toBe(id)
     expect(await userOf(await signIn(address, 'password of the victim', victim.live.accountId))).toBe(id)
+    expect(failures).toEqual([])
     expect((await signIn(address, 'password of the victim', attacker.live.accountId)).ok).toBe(false)
+    const { accountId } = attacker.live
+    const failure = { accountId, action: 'user.sign_in_failed', reason: 'wrong_password', peer: 'peer' }
+    expect(failures).toMatchObject([
+      { ...failure, liveMode: true },
+      { ...failure, liveMode: false },
+    ])
   })
 
   it('needs the account id if the person has one password in several accounts', async () => {
