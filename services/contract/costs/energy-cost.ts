@@ -43,6 +43,12 @@ const elementShape = z.object({
   record_reference_id: orNull(z.string()),
   records: count.describe('Records that overlap the element, with or without a price.'),
   energy: z.object({ value: exactDecimal }).describe('WH of the priced records.'),
+  estimated_energy: z
+    .object({ value: exactDecimal })
+    .describe('WH of `energy` from records with a confidence below 1. Their cost is exact for this energy.'),
+  provisional_energy: z
+    .object({ value: exactDecimal })
+    .describe('WH of `energy` with a provisional price: a forecast, or the price after the end of a contract.'),
   tariff: z.object({ cost: costShape }).optional(),
   unpriced_records: count.optional().describe('Number of records without a price; absent if there are none.'),
   unpriced_energy: z.object({ value: exactDecimal }).optional().describe('WH of the records without a price.'),
@@ -100,6 +106,8 @@ export type EnergyCostView = OwnedObject & {
   } | null
 }
 
+const wattHours = (energy: Energy) => ({ value: scaledNumber(energy, energyScale) })
+
 /** Write an energy cost. `offsetOf` returns the offset (minutes) for writing an instant. */
 export const energyCostToWire = (
   view: EnergyCostView,
@@ -125,9 +133,7 @@ const deviceRecordsToWire = (of: NonNullable<EnergyCostView['deviceRecords']> | 
     ? {}
     : {
         includes_devices: of.isIncluded,
-        ...(of.excludedEnergy === null
-          ? {}
-          : { excluded_device_energy: { value: scaledNumber(of.excludedEnergy, energyScale) } }),
+        ...(of.excludedEnergy === null ? {} : { excluded_device_energy: wattHours(of.excludedEnergy) }),
         ...(of.isMixed ? { warning: 'own_and_device_records' as const } : {}),
       }
 
@@ -137,13 +143,15 @@ const entryToWire = (entry: EnergyCostEntry, includeTariff: boolean, offsetOf: A
   session_reference_id: entry.sessionReferenceId,
   record_reference_id: entry.recordReferenceId,
   records: entry.records,
-  energy: { value: scaledNumber(entry.energy, energyScale) },
+  energy: wattHours(entry.energy),
+  estimated_energy: wattHours(entry.estimatedEnergy),
+  provisional_energy: wattHours(entry.provisionalEnergy),
   ...(includeTariff ? { tariff: { cost: costToWire(entry) } } : {}),
   ...(entry.unpricedRecords === 0
     ? {}
     : {
         unpriced_records: entry.unpricedRecords,
-        unpriced_energy: { value: scaledNumber(entry.unpricedEnergy, energyScale) },
+        unpriced_energy: wattHours(entry.unpricedEnergy),
       }),
 })
 
@@ -159,6 +167,8 @@ const csvNames = [
   'unpriced_records',
   'unpriced_energy_wh',
   'records',
+  'estimated_energy_wh',
+  'provisional_energy_wh',
 ]
 
 type EnergyCostWire = z.output<typeof energyCostShape>
@@ -179,6 +189,8 @@ export const energyCostRowsToCsv = (cost: EnergyCostWire): string =>
       element.unpriced_records ?? 0,
       element.unpriced_energy?.value ?? 0,
       element.records,
+      element.estimated_energy.value,
+      element.provisional_energy.value,
     ]),
   )
 
@@ -234,6 +246,8 @@ const example = energyCostToWire({
       energy: 1_250_000_000n,
       cost: 375_000_000n,
       confidence: 10_000,
+      estimatedEnergy: 0n,
+      provisionalEnergy: 0n,
       unpricedRecords: 0,
       unpricedEnergy: 0n,
       sessionReferenceId: null,

@@ -1,6 +1,7 @@
 import { type CalendarUnit, calendarEdges, type TimeZone } from '../civil-time.ts'
 import type { Interval } from '../interval.ts'
 import { cumulativeShare, type Energy, type Money } from '../quantity.ts'
+import { fullConfidence } from '../record/record.ts'
 import { runToEnd } from '../run-to-end.ts'
 import { addToMean, type ConfidenceMean, confidenceOfMean, createMean } from './confidence-mean.ts'
 
@@ -22,7 +23,7 @@ export type CostRow = Interval & {
 
 /**
  * Energy and cost of an interval. `energy` excludes unpriced energy. `records` counts all records that share time with
- * the interval, priced or not.
+ * the interval, priced or not. `estimatedEnergy` and `provisionalEnergy` are parts of `energy`, and can overlap.
  * `confidence` is in 1e-4: unpriced energy has confidence 0, an interval without records has confidence 1.
  */
 export type EnergyCostElement = Interval & {
@@ -30,9 +31,22 @@ export type EnergyCostElement = Interval & {
   readonly energy: Energy
   readonly cost: Money
   readonly confidence: number
+  readonly estimatedEnergy: Energy
+  readonly provisionalEnergy: Energy
   readonly unpricedRecords: number
   readonly unpricedEnergy: Energy
 }
+
+/** Confidence of a published price in 1e-4. */
+const fullPriceConfidence = 10_000
+
+/** Return whether the energy of a row is estimated: the confidence of its record is below 1. */
+export const isEstimated = ({ recordConfidence }: Pick<CostRow, 'recordConfidence'>): boolean =>
+  recordConfidence < fullConfidence
+
+/** Return whether a piece has a provisional price: a forecast, or the price after the end of a contract. */
+export const isProvisional = ({ confidence }: Pick<StoredPiece, 'confidence'>): boolean =>
+  confidence < fullPriceConfidence
 
 /**
  * Sums of the rows that lie completely within one bucket. `weighted…` are sums of energy, time (ms) and rows, each
@@ -48,6 +62,8 @@ export type BucketRows = {
   readonly time: bigint
   readonly weightedTime: bigint
   readonly weightedRecords: bigint
+  readonly estimatedEnergy: Energy
+  readonly provisionalEnergy: Energy
   readonly unpricedRecords: number
   readonly unpricedEnergy: Energy
 }
@@ -57,6 +73,8 @@ type BucketTotals = Interval & {
   energy: Energy
   cost: Money
   mean: ConfidenceMean
+  estimatedEnergy: Energy
+  provisionalEnergy: Energy
   unpricedRecords: number
   unpricedEnergy: Energy
 }
@@ -68,6 +86,8 @@ const createBucket = (start: number, end: number): BucketTotals => ({
   energy: 0n,
   cost: 0n,
   mean: createMean(),
+  estimatedEnergy: 0n,
+  provisionalEnergy: 0n,
   unpricedRecords: 0,
   unpricedEnergy: 0n,
 })
@@ -121,6 +141,8 @@ const addPricedRow = (buckets: readonly BucketTotals[], row: CostRow): void => {
       const energy = share(piece.energy)
       bucket.energy += energy
       bucket.cost += share(piece.cost)
+      if (isEstimated(row)) bucket.estimatedEnergy += energy
+      if (isProvisional(piece)) bucket.provisionalEnergy += energy
       addToMean(bucket.mean, energy, end - start, BigInt(row.recordConfidence * piece.confidence) * 100n)
     }
   }
@@ -155,6 +177,8 @@ const addBucketRows = (buckets: readonly BucketTotals[], rows: BucketRows): void
   bucket.records += rows.records
   bucket.energy += rows.energy
   bucket.cost += rows.cost
+  bucket.estimatedEnergy += rows.estimatedEnergy
+  bucket.provisionalEnergy += rows.provisionalEnergy
   bucket.unpricedRecords += rows.unpricedRecords
   bucket.unpricedEnergy += rows.unpricedEnergy
   bucket.mean.energy += rows.energy + rows.unpricedEnergy

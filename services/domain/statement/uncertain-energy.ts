@@ -1,7 +1,6 @@
-import type { CostRow, StoredPiece } from '../cost/energy-cost.ts'
+import { type CostRow, isEstimated, isProvisional, type StoredPiece } from '../cost/energy-cost.ts'
 import type { Interval } from '../interval.ts'
 import type { Energy } from '../quantity.ts'
-import { fullConfidence } from '../record/record.ts'
 
 /** Time of energy with a provisional price: a forecast, or the price after the end of a contract. */
 type ProvisionalTime = { start: number; end: number; energy: Energy }
@@ -15,9 +14,6 @@ export type UncertainEnergy = {
   readonly provisional: Energy[]
   readonly times: ProvisionalTime[]
 }
-
-/** Confidence of a published price in 1e-4. */
-const fullPriceConfidence = 10_000
 
 export const createUncertainEnergy = (): UncertainEnergy => ({ estimated: [], provisional: [], times: [] })
 
@@ -34,13 +30,13 @@ const addTime = (times: ProvisionalTime[], { start, end }: Interval, energy: Ene
 /** Add a part of a piece in a bucket. */
 export const addUncertain = (
   { estimated, provisional, times }: UncertainEnergy,
-  { recordConfidence }: Pick<CostRow, 'recordConfidence'>,
+  row: Pick<CostRow, 'recordConfidence'>,
   piece: Pick<StoredPiece, 'confidence' | 'energy'>,
   part: Interval & { readonly bucket: number; readonly energy: Energy },
 ): void => {
   const { bucket, energy } = part
-  if (recordConfidence < fullConfidence) estimated[bucket] = (estimated[bucket] ?? 0n) + energy
-  if (piece.confidence >= fullPriceConfidence || piece.energy === 0n) return
+  if (isEstimated(row)) estimated[bucket] = (estimated[bucket] ?? 0n) + energy
+  if (!isProvisional(piece) || piece.energy === 0n) return
   provisional[bucket] = (provisional[bucket] ?? 0n) + energy
   addTime(times, part, energy)
 }

@@ -29,17 +29,22 @@ type CostElement = {
   readonly start_time: string
   readonly end_time: string
   readonly energy: { readonly value: JsonNumber }
+  readonly estimated_energy: { readonly value: JsonNumber }
+  readonly provisional_energy: { readonly value: JsonNumber }
   readonly tariff?: { readonly cost: { readonly value: JsonNumber | null; readonly confidence: JsonNumber } }
   readonly unpriced_records?: JsonNumber
 }
 
-const costLine = ({ start_time, end_time, energy, tariff, unpriced_records }: CostElement): string => {
+const costLine = (element: CostElement): string => {
+  const { start_time, end_time, energy, tariff, unpriced_records } = element
   const cost = tariff?.cost.value ?? null
   const row = {
     ...{ start_time, end_time, energy_wh: numberText(energy.value) },
     cost: cost === null ? null : numberText(cost),
     confidence: numberText(tariff?.cost.confidence ?? 0),
     unpriced_records: unpriced_records ?? 0,
+    estimated_energy_wh: numberText(element.estimated_energy.value),
+    provisional_energy_wh: numberText(element.provisional_energy.value),
   }
   return `${JSON.stringify(row)}\n`
 }

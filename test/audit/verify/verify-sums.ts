@@ -48,16 +48,18 @@ const verifyFlow = async (
     const parts = [
       ...[decimal(bucket.energy, 6), decimal(bucket.cost, 9), confidence],
       ...[String(bucket.unpricedRecords), decimal(bucket.unpricedEnergy, 6), String(bucket.records)],
+      ...[decimal(bucket.estimatedEnergy, 6), decimal(bucket.provisionalEnergy, 6)],
     ]
     const found = [
       ...[element?.energy.value, element?.tariff.cost.value, given],
       ...[element?.unpriced_records ?? '0', element?.unpriced_energy?.value ?? '0', element?.records],
+      ...[element?.estimated_energy.value, element?.provisional_energy.value],
     ]
     const month = `${flow} ${direction} from ${instant(start)}`
     const isStart = element !== undefined && Date.parse(element.start_time) === start
-    const text = ([energy, cost, meanConfidence, unpriced, unpricedEnergy, count]: readonly unknown[]) =>
+    const text = ([energy, cost, meanConfidence, unpriced, unpricedEnergy, count, ...uncertain]: readonly unknown[]) =>
       `${energy} Wh, ${cost}, confidence ${meanConfidence}, ${count} records, ` +
-      `${unpriced} unpriced with ${unpricedEnergy} Wh`
+      `${unpriced} unpriced with ${unpricedEnergy} Wh, estimated and provisional Wh: ${uncertain}`
     return isStart && text(parts) === text(found) ? [] : [{ month, expected: text(parts), found: text(found) }]
   })
   return { months: edges.length - 1, deviations }

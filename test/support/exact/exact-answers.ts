@@ -11,6 +11,8 @@ export type ExactElement = {
   readonly session_reference_id: string | null
   readonly record_reference_id: string | null
   readonly energy: { readonly value: string }
+  readonly estimated_energy: { readonly value: string }
+  readonly provisional_energy: { readonly value: string }
   readonly tariff: { readonly cost: ExactCost }
   readonly records: string
   readonly unpriced_records?: string

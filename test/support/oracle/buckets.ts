@@ -9,6 +9,9 @@ export type OracleBucket = {
   readonly cost: bigint
   readonly confidence: Fraction
   readonly records: number
+  /** Energy of records with a confidence below 1, and energy of pieces whose price has a confidence below 1. */
+  readonly estimatedEnergy: bigint
+  readonly provisionalEnergy: bigint
   readonly unpricedRecords: number
   readonly unpricedEnergy: bigint
 }
@@ -72,6 +75,7 @@ const uncoveredParts = ({ record, covered }: OracleCost): readonly Share[] => {
 /** Sum the parts of costed records in [start, end). A record without a price has the confidence 0. */
 export const bucketOf = (costs: readonly OracleCost[], start: number, end: number): OracleBucket => {
   let [energy, cost, unpricedEnergy, unpricedRecords, records] = [0n, 0n, 0n, 0, 0]
+  let [estimatedEnergy, provisionalEnergy] = [0n, 0n]
   const weightedPieces: WeightedPiece[] = []
   for (const one of costs) {
     const { record, priced } = one
@@ -83,6 +87,8 @@ export const bucketOf = (costs: readonly OracleCost[], start: number, end: numbe
       if (share === null) continue
       energy += share.energy
       cost += share.cost
+      if (record.confidence !== 1_000_000) estimatedEnergy += share.energy
+      if (piece.confidence !== 1) provisionalEnergy += share.energy
       weightedPieces.push({ ...share, confidence: piece.confidence, recordConfidence: record.confidence })
     }
     if (priced !== null) continue
@@ -101,6 +107,8 @@ export const bucketOf = (costs: readonly OracleCost[], start: number, end: numbe
     cost,
     confidence: meanConfidence(weightedPieces),
     records,
+    estimatedEnergy,
+    provisionalEnergy,
     unpricedRecords,
     unpricedEnergy,
   }

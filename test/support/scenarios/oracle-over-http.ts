@@ -56,11 +56,13 @@ const compareDays = async (client: Client, { input, locationId }: CreatedScenari
     const expected = bucketsOf(input.timeZone.name, own, start, end, 'DAY')
     const shown = data.map(element => [
       ...[Date.parse(element.start_time), element.energy.value, element.tariff.cost.value],
+      ...[element.estimated_energy.value, element.provisional_energy.value],
       ...[element.unpriced_records ?? '0', element.unpriced_energy?.value ?? '0', element.records],
     ])
     expect(shown).toEqual(
       expected.map(bucket => [
         ...[bucket.start, energy(bucket.energy), money(bucket.cost)],
+        ...[energy(bucket.estimatedEnergy), energy(bucket.provisionalEnergy)],
         ...[String(bucket.unpricedRecords), energy(bucket.unpricedEnergy), String(bucket.records)],
       ]),
     )

@@ -10,6 +10,8 @@ export const costColumns: readonly (readonly [name: string, type: string])[] = [
   ['cost', 'Nullable(Decimal(38, 9))'],
   ['confidence', 'Decimal(9, 4)'],
   ['unpriced_records', 'UInt32'],
+  ['estimated_energy_wh', 'Decimal(38, 6)'],
+  ['provisional_energy_wh', 'Decimal(38, 6)'],
 ]
 
 /** Columns of a table of objects. NDJSON has the objects themselves. */

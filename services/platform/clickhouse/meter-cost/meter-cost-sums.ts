@@ -1,3 +1,4 @@
+import { fullConfidence as full } from '../../../domain/record/record.ts'
 import { type ClickHouse, linesOf } from '../clickhouse.ts'
 import {
   filterIs,
@@ -15,7 +16,8 @@ import {
 
 /**
  * Sums over rows that lie within a bucket. `weighted…`: sums of energy (1e-6 Wh), time (ms) and rows, each times the
- * confidences of record and price in 1e-6. `time` covers all rows; `energy` covers priced rows.
+ * confidences of record and price in 1e-6. `time` covers all rows; `energy` covers priced rows, and the estimated and
+ * provisional energies are parts of it.
  */
 export type CostSum = {
   /** Index of the bucket between two edges. */
@@ -29,6 +31,8 @@ export type CostSum = {
   readonly time: bigint
   readonly weightedTime: bigint
   readonly weightedRecords: bigint
+  readonly estimatedEnergy: bigint
+  readonly provisionalEnergy: bigint
   readonly unpricedRecords: number
   readonly unpricedEnergy: bigint
 }
@@ -71,13 +75,15 @@ export const readBucketSums = async (
   const condition = `${filterIs(filter)} AND ${time}`
   // Planning takes longer than summing a day, so each function counts. Values that are constant in a group are keys;
   // rows that end before the interval are a group that is dropped later. Integers of the smallest units avoid the
-  // overflow check per row that decimals have.
+  // overflow check per row that decimals have. The confidence of a row with several pieces is a rounded mean, so their
+  // own confidences decide which energy is provisional.
   const lines = await db.lines(
     `${withEdges([before, ...edges])}SELECT if(
       (roundDown(toUnixTimestamp64Milli(start_time) AS s, edges) AS bucket_of_start) = roundDown(greatest(s, (toUnixTimestamp64Milli(end_time) AS t) - 1), edges),
-      bucket_of_start, ${crossing}) AS bucket, currency, status = 'UNPRICED' AS is_unpriced, count(), sum(toInt128(reinterpretAsInt64(energy)) AS e),
-    sum(reinterpretAsInt128(coalesce(cost, 0))), sum(e * (toInt128(record_confidence) * confidence AS w)), sum(toInt128(t - s) AS l), sum(l * w), sum(w), sum(version)
-    ${meterCost(tenant, condition)} GROUP BY bucket, currency, is_unpriced
+      bucket_of_start, ${crossing}) AS bucket, currency, status = 'UNPRICED' AS is_unpriced, record_confidence < ${full} AS is_estimated, count(), sum(toInt128(reinterpretAsInt64(energy)) AS e),
+    sum(reinterpretAsInt128(coalesce(cost, 0))), sum(e * (toInt128(record_confidence) * confidence AS w)), sum(toInt128(t - s) AS l), sum(l * w), sum(w),
+    sum(if(empty(pieces.confidence), e * (confidence < ${full}), toInt128(arraySum((c, p) -> (c < ${full}) * reinterpretAsInt64(p), pieces.confidence, pieces.energy)))), sum(version)
+    ${meterCost(tenant, condition)} GROUP BY bucket, currency, is_unpriced, is_estimated
     ${filter.locationIds === null ? sumSettings : readSettings}, output_format_json_quote_64bit_integers=1`,
     tenant,
   )
@@ -95,7 +101,7 @@ const crossingRowsOf = (lines: string, crossing: number): CrossingRows => {
   for (const line of linesOf(lines)) {
     if (!hasBucket(line, crossing)) continue
     const group = JSON.parse(line) as readonly unknown[]
-    records += Number(group[3])
+    records += Number(group[4])
     versions += BigInt(String(group.at(-1)))
   }
   return { records, versions: BigInt.asUintN(64, versions) }
@@ -124,16 +130,27 @@ export function* costSumsOf(lines: string, edges: readonly number[]): Generator<
 const byBucketAndCurrency = (a: CostSum, b: CostSum): number =>
   a.bucket - b.bucket || (a.currency < b.currency ? -1 : 1)
 
-const unweighted = { energy: 0n, cost: 0n, weightedEnergy: 0n, weightedTime: 0n, weightedRecords: 0n }
+const unweighted = {
+  ...{ energy: 0n, cost: 0n, weightedEnergy: 0n, weightedTime: 0n, weightedRecords: 0n },
+  ...{ estimatedEnergy: 0n, provisionalEnergy: 0n },
+}
 
-const costSumOf = (bucket: number, [currency, isUnpriced, records, ...sums]: readonly unknown[]): CostSum => {
-  const [energy = 0n, cost = 0n, weightedEnergy = 0n, time = 0n, weightedTime = 0n, weightedRecords = 0n] = sums.map(
-    sum => BigInt(String(sum)),
+const costSumOf = (
+  bucket: number,
+  [currency, isUnpriced, isEstimated, records, ...sums]: readonly unknown[],
+): CostSum => {
+  const [energy = 0n, cost = 0n, weightedEnergy = 0n, time = 0n, weightedTime = 0n, ...more] = sums.map(sum =>
+    BigInt(String(sum)),
   )
+  const [weightedRecords = 0n, provisionalEnergy = 0n] = more
+  const estimatedEnergy = Number(isEstimated) === 1 ? energy : 0n
   const of = { bucket, currency: String(currency), records: Number(records), time }
   return Number(isUnpriced) === 1
     ? { ...of, ...unweighted, unpricedRecords: Number(records), unpricedEnergy: energy }
-    : { ...of, energy, cost, weightedEnergy, weightedTime, weightedRecords, unpricedRecords: 0, unpricedEnergy: 0n }
+    : {
+        ...{ ...of, energy, cost, weightedEnergy, weightedTime, weightedRecords },
+        ...{ estimatedEnergy, provisionalEnergy, unpricedRecords: 0, unpricedEnergy: 0n },
+      }
 }
 
 const addSums = (a: CostSum, b: CostSum): CostSum => ({
@@ -144,6 +161,10 @@ const addSums = (a: CostSum, b: CostSum): CostSum => ({
     time: a.time + b.time,
     weightedTime: a.weightedTime + b.weightedTime,
   },
-  ...{ weightedRecords: a.weightedRecords + b.weightedRecords },
+  ...{
+    weightedRecords: a.weightedRecords + b.weightedRecords,
+    estimatedEnergy: a.estimatedEnergy + b.estimatedEnergy,
+    provisionalEnergy: a.provisionalEnergy + b.provisionalEnergy,
+  },
   ...{ unpricedRecords: a.unpricedRecords + b.unpricedRecords, unpricedEnergy: a.unpricedEnergy + b.unpricedEnergy },
 })

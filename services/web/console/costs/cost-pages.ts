@@ -15,7 +15,16 @@ import { objectName } from '../kit/object-name.ts'
 import { findObject } from '../kit/object-text.ts'
 import type { PageResult, PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field } from '../page-parts.ts'
-import { type CostUnit, type CostWire, costChart, costColumns, costText, costTotals, costUnits } from './cost-view.ts'
+import {
+  type CostUnit,
+  type CostWire,
+  costChart,
+  costColumns,
+  costText,
+  costTotals,
+  costUnits,
+  uncertainFacts,
+} from './cost-view.ts'
 
 const directions = [
   ['IMPORT', 'Import'],
@@ -158,6 +167,7 @@ const costSection = (request: ConsoleRequest, id: string, { cost, range, unit }:
     ['Period', `${writeDate(range.start)} to ${writeDate(range.end - 1)} (${cost.location_timezone})`],
     ['Energy', html`<strong>${energy(totalEnergy)}</strong>`],
     ['Cost', html`<strong>${money(total, cost.currency_code)}</strong>`],
+    ...uncertainFacts(cost),
   )}
 ${noteOf(cost)}${
   isEmpty

@@ -14,6 +14,8 @@ type CostElement = {
   readonly end_time: string
   readonly records: JsonNumber
   readonly energy: { readonly value: JsonNumber }
+  readonly estimated_energy: { readonly value: JsonNumber }
+  readonly provisional_energy: { readonly value: JsonNumber }
   readonly tariff: { readonly cost: { readonly value: JsonNumber | null; readonly confidence: JsonNumber } }
   readonly unpriced_records?: JsonNumber
   readonly unpriced_energy?: { readonly value: JsonNumber }
@@ -75,27 +77,34 @@ const labelsOf = (zone: string, unit: CostUnit): ((element: CostElement) => stri
   return ({ start_time }) => format.format(Date.parse(start_time))
 }
 
-const wattHours = (value: JsonNumber | undefined): number => Number(exactText(value ?? 0))
-
 /** Return whether no record of an element has a price. */
 const hasNoPrice = ({ records, unpriced_records: unpriced }: CostElement): boolean =>
   unpriced !== undefined && exactText(unpriced) === exactText(records)
 
-/** The confidence has four decimals. */
-const confidenceTolerance = 0.0001
+const isPositive = ({ value }: { readonly value: JsonNumber }): boolean => exactText(value) !== '0'
 
-/**
- * Return whether prices of an element are a forecast. Its confidence also counts energy without a price, with
- * confidence 0.
- */
-const hasForecast = (element: CostElement): boolean => {
-  const { tariff, records, energy: priced, unpriced_energy: unpriced } = element
-  if (numberText(records) === '0' || tariff.cost.value === null || hasNoPrice(element)) return false
-  const confidence = Number(numberText(tariff.cost.confidence))
-  if (unpriced === undefined) return confidence < 1
-  const pricedShare = wattHours(priced.value) / (wattHours(priced.value) + wattHours(unpriced.value))
-  return confidence < pricedShare - confidenceTolerance
-}
+/** Return whether energy of an element is estimated. */
+const isEstimated = (element: CostElement): boolean => isPositive(element.estimated_energy)
+
+/** Return whether energy of an element has a forecast price, or the price after the end of a contract. */
+const hasForecast = (element: CostElement): boolean => isPositive(element.provisional_energy)
+
+/** Tag of energy from records with a confidence below 1. */
+export const estimatedTag: Html = html`<span class="tag warn">estimated</span>`
+/** Tag of energy with a forecast price, or the price after the end of a contract. */
+export const forecastTag: Html = html`<span class="tag warn">forecast</span>`
+
+/** Facts of the estimated energy and of the energy with a forecast price; none if the energy is 0. */
+export const uncertainFacts = ({ data }: Pick<CostWire, 'data'>): readonly (readonly [string, Html])[] =>
+  (
+    [
+      ['Estimated energy', 'estimated_energy'],
+      ['Energy with a forecast price', 'provisional_energy'],
+    ] as const
+  ).flatMap(([name, key]) => {
+    const sum = sumTexts(data.map(one => exactText(one[key].value)))
+    return sum === '0' ? [] : [[name, energy(sum)] as const]
+  })
 
 /** Chart of a cost by hour, day or month, with the forecast part and now marked. */
 export const costChart = (request: ConsoleRequest, cost: CostWire, unit: CostUnit, range: DayRange): Html => {
@@ -150,7 +159,7 @@ export const costColumns = (
       show: one =>
         hasNoPrice(one)
           ? html`<span class="none">no price</span>`
-          : html`${money(costText(one), currency)}${hasForecast(one) ? html` <span class="tag warn">forecast</span>` : null}`,
+          : html`${money(costText(one), currency)}${isEstimated(one) ? html` ${estimatedTag}` : null}${hasForecast(one) ? html` ${forecastTag}` : null}`,
     },
     {
       key: 'records',

@@ -14,6 +14,7 @@ import { objectName } from '../kit/object-name.ts'
 import type { PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, hasOlderRows, instant, listQuery, pageLinks } from '../page-parts.ts'
 import { correctionsOfRecord } from './correction-pages.ts'
+import { estimatedTag, forecastTag } from './cost-view.ts'
 import { priceReasons } from './price-reasons.ts'
 import { unpricedReasons } from './unpriced-reasons.ts'
 
@@ -63,12 +64,16 @@ const costOf = ({ data }: RecordWire): string =>
 const objectLink = (kind: 'locations' | 'devices', id: string, name?: string): Html =>
   html`<a href="/console/${kind}/${id}">${name ?? html`<code>${id}</code>`}</a>`
 
-const statusTag = ({ status, data }: RecordWire): Html =>
-  status === 'UNPRICED'
-    ? html`<span class="tag bad">no price</span>`
-    : Number(numberText(data.tariff.cost.confidence)) < 1
-      ? html`<span class="tag warn">forecast</span>`
-      : html`<span class="tag good">priced</span>`
+const isBelowOne = (confidence: JsonNumber): boolean => Number(numberText(confidence)) < 1
+
+const statusTag = ({ status, confidence, pieces }: RecordWire): Html => {
+  const estimated = isBelowOne(confidence) ? html` ${estimatedTag}` : null
+  if (status === 'UNPRICED') return html`<span class="tag bad">no price</span>${estimated}`
+  const priced = pieces.some(piece => isBelowOne(piece.confidence))
+    ? forecastTag
+    : html`<span class="tag good">priced</span>`
+  return html`${priced}${estimated}`
+}
 
 /** Columns of a list of records, with times in a zone. */
 export const recordColumns = (zone: string, devices: DeviceNames): readonly Column<RecordWire>[] => [
@@ -252,7 +257,7 @@ const recordFacts = (record: RecordWire, zone: string, names: Names): Html =>
     ['Energy', energy(record.data.energy.value)],
     ['Cost', html`<strong>${money(record.data.tariff.cost.value, record.currency_code)}</strong>`],
     ['Status', statusTag(record)],
-    ['Confidence of the price', percent(record.data.tariff.cost.confidence)],
+    ['Confidence of the cost', percent(record.data.tariff.cost.confidence)],
     ['Direction', `${record.energy_flow_direction.toLowerCase()}, ${record.tariff_direction.toLowerCase()} tariff`],
     ['Own reference', record.data.record_reference_id ?? '–'],
     [

@@ -9,7 +9,7 @@ import { newestDevices } from '../kit/device-names.ts'
 import { firstRecord } from '../kit/first-requests.ts'
 import type { PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, instant } from '../page-parts.ts'
-import type { CostWire } from './cost-view.ts'
+import { type CostWire, uncertainFacts } from './cost-view.ts'
 import { type RecordWire, recordColumns, recordTotals } from './record-pages.ts'
 
 /** Cost of a session as figures. */
@@ -161,6 +161,7 @@ ${
           'Mean price',
           meanPrice(figures) === null ? '–' : unitPrice(decimals(meanPrice(figures) ?? 0), figures.currency),
         ],
+        ...uncertainFacts(cost.value),
       )}${other === null ? null : html`<section aria-labelledby="compared"><h2 id="compared">Comparison</h2>${compared?.markup}${differenceText(figures, other)}</section>`}`
 }
 <section aria-labelledby="parts"><h2 id="parts">Records</h2>${list.markup}

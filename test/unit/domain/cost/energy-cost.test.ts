@@ -27,6 +27,8 @@ const total = (elements: readonly EnergyCostElement[]) => ({
   energy: elements.reduce((sum, element) => sum + element.energy, 0n),
   cost: elements.reduce((sum, element) => sum + element.cost, 0n),
   unpricedEnergy: elements.reduce((sum, element) => sum + element.unpricedEnergy, 0n),
+  estimatedEnergy: elements.reduce((sum, element) => sum + element.estimatedEnergy, 0n),
+  provisionalEnergy: elements.reduce((sum, element) => sum + element.provisionalEnergy, 0n),
 })
 
 describe('energy cost', () => {
@@ -150,6 +152,30 @@ describe('energy cost', () => {
     expect(of()).toBe(10_000)
   })
 
+  it('has the energy of estimates and of provisional prices, cut as the energy is', () => {
+    const start = at('2026-01-01T00:00:00Z')
+    const span = { start, end: start + 3 * hourMs, timeZone: berlin, aggregation: 'HOUR' } as const
+    // 10 over the first two hours: 5, 5; then 7 over half of the last hour, after the end of a contract.
+    const estimate: CostRow = {
+      ...{ start, end: start + 2.5 * hourMs, energy: 17n, cost: 17n, recordConfidence: 999_999 },
+      pieces: [
+        { start, end: start + 2 * hourMs, energy: 10n, cost: 10n, confidence: 10_000 },
+        { start: start + 2 * hourMs, end: start + 2.5 * hourMs, energy: 7n, cost: 7n, confidence: 8_000 },
+      ],
+    }
+    const forecast = row(start + hourMs, start + 2 * hourMs, 3n, 3n, 9_999)
+    const unpriced = row(start, start + 3 * hourMs, 30n, null, 0, 500_000)
+    expect(
+      energyCost(span, [estimate, forecast, unpriced]).map(element => [
+        ...[element.energy, element.estimatedEnergy, element.provisionalEnergy],
+      ]),
+    ).toEqual([
+      [5n, 5n, 0n],
+      [8n, 5n, 3n],
+      [7n, 7n, 7n],
+    ])
+  })
+
   it('of a session reaches from its first start to its last end, an impulse there included', () => {
     const start = at('2026-01-01T00:00:00Z')
     const rows = [
@@ -186,8 +212,12 @@ describe('any cut of a span', () => {
       fc.integer({ min: 0, max: days }),
       amounts,
       fc.option(fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n })),
+      fc.constantFrom(10_000, 9_999, 2_000),
+      fc.constantFrom(1_000_000, 999_999, 500_000),
     )
-    .map(([start, length, energy, cost]) => row(start, start + (length % 3 === 0 ? 0 : length), energy, cost))
+    .map(([start, length, energy, cost, ...confidences]) =>
+      row(start, start + (length % 3 === 0 ? 0 : length), energy, cost, ...confidences),
+    )
 
   it('adds up to the whole, for every unit and every further cut', () => {
     fc.assert(
@@ -201,6 +231,10 @@ describe('any cut of a span', () => {
           const whole = total(energyCost({ start, end, timeZone, aggregation: null }, of))
           expect(whole.energy + whole.unpricedEnergy).toBe(of.reduce((sum, one) => sum + one.energy, 0n))
           expect(whole.cost).toBe(of.reduce((sum, one) => sum + (one.cost ?? 0n), 0n))
+          const priced = of.filter(({ cost }) => cost !== null)
+          const energyOf = (rows: readonly CostRow[]) => rows.reduce((sum, one) => sum + one.energy, 0n)
+          expect(whole.estimatedEnergy).toBe(energyOf(priced.filter(one => one.recordConfidence !== 1_000_000)))
+          expect(whole.provisionalEnergy).toBe(energyOf(priced.filter(one => one.pieces[0]?.confidence !== 10_000)))
           for (const aggregation of ['HOUR', 'DAY', 'MONTH'] as const) {
             const elements = energyCost({ start, end, timeZone, aggregation }, of)
             expect(total(elements)).toEqual(whole)

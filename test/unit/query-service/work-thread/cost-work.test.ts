@@ -15,12 +15,16 @@ const hourMs = 3_600_000
 const start = Date.UTC(2026, 2, 10)
 const edges = Array.from({ length: 4_001 }, (_, index) => start + index * hourMs)
 
-/** Sums as ClickHouse writes them: bucket, currency, whether unpriced, records, energy, cost, weights of confidence. */
+/**
+ * Sums as ClickHouse writes them: bucket, currency, whether unpriced, whether estimated, records, energy, cost, weights of
+ * confidence, provisional energy.
+ */
 const lineOf = (edge: number, index: number): string =>
   JSON.stringify([
     String(edge),
     'EUR',
     index % 5 === 0 ? 1 : 0,
+    index % 3 === 0 ? 1 : 0,
     '2',
     `${1_000 + index}`,
     `${3 * index}`,
@@ -28,6 +32,7 @@ const lineOf = (edge: number, index: number): string =>
     '7200000',
     '9',
     '2',
+    `${index % 7}`,
   ])
 
 const stored: StoredCosts = { edges, sums: [edges.slice(0, -1).map(lineOf).join('\n')], blocks: [] }
@@ -69,10 +74,16 @@ const play = (work: PausableWork) => {
   }
 }
 
+const noUncertain = { estimatedEnergy: 0n, provisionalEnergy: 0n }
+
 const whole = () => {
   const sums = edges.slice(0, -1).map((_, bucket) => {
     const isUnpriced = bucket % 5 === 0
-    const of = { bucket, records: 2, time: 7_200_000n }
+    const uncertain = {
+      estimatedEnergy: bucket % 3 === 0 ? BigInt(1_000 + bucket) : 0n,
+      provisionalEnergy: BigInt(bucket % 7),
+    }
+    const of = { bucket, records: 2, time: 7_200_000n, ...(isUnpriced ? noUncertain : uncertain) }
     return isUnpriced
       ? {
           ...of,

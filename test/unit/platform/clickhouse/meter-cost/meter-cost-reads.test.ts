@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { costInBuckets, type EnergyCostElement } from '../../../../../services/domain/cost/energy-cost.ts'
 import { pageOfRows } from '../../../../../services/platform/clickhouse/meter-cost/meter-cost-pages.ts'
 import {
   blocksAcrossBuckets,
@@ -13,6 +14,7 @@ import type { MeterCostRow } from '../../../../../services/platform/clickhouse/m
 import { costSumsOf, readBucketSums } from '../../../../../services/platform/clickhouse/meter-cost/meter-cost-sums.ts'
 import { objectsOfLocations } from '../../../../../services/platform/clickhouse/meter-cost/meter-object-reads.ts'
 import { runInTimeSlices } from '../../../../../services/platform/concurrency/time-slices.ts'
+import { costRowOf } from '../../../../../services/query-service/costs/stored-row.ts'
 import { anyCostRows, costRow, hexId } from '../../../../suites/cost-rows.ts'
 import {
   all,
@@ -109,8 +111,11 @@ const someRows = fc.array(
     device: fc.nat(2),
     tariffDirection: fc.constantFrom('IMPORT' as const, 'LOCAL' as const),
     isPriced: fc.boolean(),
-    confidence: fc.integer({ min: 1, max: 1_000_000 }),
+    confidence: fc.integer({ min: 1, max: 10_000 }).map(units => units * 100),
+    recordConfidence: fc.constantFrom(1_000_000, 999_999, 500_000),
     energy: fc.bigInt({ min: 0n, max: 10n ** 17n }),
+    // The second piece has so little energy that the mean confidence is rounded to 1.
+    second: fc.constantFrom(0n, 1n, 1_000n, null),
   }),
   { minLength: 1, maxLength: 30 },
 )
@@ -118,21 +123,36 @@ const rowsFor = (
   mine: Tenant,
   made: typeof someRows extends fc.Arbitrary<infer T> ? T : never,
 ): readonly MeterCostRow[] =>
-  made.map(({ start, length, device, isPriced, ...rest }, i) =>
+  made.map(({ start, length, device, isPriced, second, ...rest }, i) =>
     costRow({
       ...mine,
       ...rest,
+      ...(second === null || !isPriced ? {} : { confidence: 1_000_000 }),
       start,
       end: start + length,
       deviceId: device === 0 ? null : hexId('dev_', device),
       recordId: hexId('', i),
       status: isPriced ? 'PRICED' : 'UNPRICED',
       cost: isPriced ? rest.energy / 7n : null,
-      pieces: isPriced
-        ? [{ start, energy: rest.energy, price: 1n, tier: 0n, cost: rest.energy / 7n, confidence: rest.confidence }]
-        : [],
+      pieces: isPriced ? piecesOf(start, length, rest, second) : [],
     }),
   )
+
+/** Return one piece, or two pieces whose second has the confidence and at most `second` of the energy. */
+const piecesOf = (
+  start: number,
+  length: number,
+  { energy, confidence }: Pick<MeterCostRow, 'energy' | 'confidence'>,
+  second: bigint | null,
+) => {
+  const piece = { start, energy, price: 1n, tier: 0n, cost: energy / 7n, confidence }
+  if (second === null) return [piece]
+  const taken = second < energy ? second : energy
+  return [
+    { ...piece, energy: energy - taken, confidence: 1_000_000 },
+    { ...piece, start: start + Math.floor(length / 2), energy: taken, cost: 0n },
+  ]
+}
 const sharesTime = (row: MeterCostRow, from: number, to: number): boolean =>
   row.start < to && (row.end > from || row.start >= from)
 
@@ -209,6 +229,13 @@ describe('sums of buckets', () => {
         const across = await decoded(blocksAcrossBuckets(db, mine, { locationIds: [location] }, edges))
         expect(isCrossed).toBe(across.length > 0)
         expect(costedTexts(across)).toEqual(costedTexts(inside.filter(row => bucketOf(row) === -1)))
+        // Whole and crossing rows together give what all rows give.
+        const rowsAlone = costInBuckets(edges, inside.map(costRowOf))
+        expect(costInBuckets(edges, across.map(costRowOf), sums).map(withoutConfidence)).toEqual(
+          rowsAlone.map(withoutConfidence),
+        )
+        for (const { energy, estimatedEnergy, provisionalEnergy } of rowsAlone)
+          expect(estimatedEnergy <= energy && provisionalEnergy <= energy).toBe(true)
         const buckets = [...new Set(inside.map(bucketOf))].filter(bucket => bucket !== -1).sort((a, b) => a - b)
         expect(sums).toEqual(
           buckets.map(bucket =>
@@ -223,6 +250,9 @@ describe('sums of buckets', () => {
     )
   })
 })
+
+/** The stored confidence of a row is a rounded mean of its pieces. */
+const withoutConfidence = ({ confidence: _, ...element }: EnergyCostElement) => element
 
 const expectedSum = (bucket: number, rows: readonly MeterCostRow[]): unknown => {
   const priced = rows.filter(row => row.status !== 'UNPRICED')
@@ -241,6 +271,11 @@ const expectedSum = (bucket: number, rows: readonly MeterCostRow[]): unknown => 
     time: sum(time, rows),
     weightedTime: sum(row => time(row) * weight(row), priced),
     weightedRecords: sum(weight, priced),
+    estimatedEnergy: sum(row => (row.recordConfidence === 1_000_000 ? 0n : row.energy), priced),
+    provisionalEnergy: sum(
+      row => row.pieces.reduce((total, one) => total + (one.confidence === 1_000_000 ? 0n : one.energy), 0n),
+      priced,
+    ),
     unpricedRecords: unpriced.length,
     unpricedEnergy: sum(row => row.energy, unpriced),
   }
