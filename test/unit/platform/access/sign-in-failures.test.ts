@@ -53,7 +53,7 @@ describe('the counter of failed sign-ins', () => {
     ])
   })
 
-  it('returns the counts of a tenant less often while failures continue: at most 31 times a day', () => {
+  it('returns the counts of a tenant less often while failures continue: 28 times a day', () => {
     const counter = signInFailureCounter()
     let times = 0
     for (let at = 0; at < 24 * 60 * minute; at += 10_000) {

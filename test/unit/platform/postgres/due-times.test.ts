@@ -24,7 +24,7 @@ describe('a time at which work is due', () => {
     expect(inSchema.toSorted()).toEqual([...listed, 'contract_timers.due_at'].toSorted())
   })
 
-  it.each(dueColumns)('$table.$column is now if it is later than its writers can delay it', async one => {
+  it.each(dueColumns)('$column of $table is now if it is later than its writers can delay it', async one => {
     const [table, column] = [raw(one.table), raw(one.column)]
     const latest = at + one.longestMs
     const times = [at - minuteMs, at + 1, latest, latest + minuteMs, latest + minuteMs + 1, at + 1_000 * 86_400_000]
