@@ -49,6 +49,25 @@ describe('the page of costs', () => {
     expect(account.text).toMatch(/Costs of the locations(?:'|&#39;) own records\./)
   })
 
+  it('says which energy is estimated and which has a forecast price', async () => {
+    const home = await makeOne(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })
+    // The contract ends with the first day. Its prices go on, and can still change.
+    await makeOne(client, '/tariffs', {
+      ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.3) },
+      contract_end_date: '2026-03-11T00:00:00+01:00',
+    })
+    await client.submit([{ ...record(home, 10, 10), confidence: 0.5 }, record(home, 11, 10)])
+    const [first = '', second = ''] = await rowsOf(home)
+    expect(first).toMatch(/ 1 kWh 0\.30 EUR estimated 1$/)
+    expect(second).toMatch(/ 1 kWh 0\.30 EUR forecast 1$/)
+    const { text } = await visitor.get(`/console/costs?object=${home}&${days}`)
+    expect(text).toMatch(/<dt>Estimated energy<\/dt><dd><data [^>]*>1&nbsp;kWh/)
+    expect(text).toMatch(/<dt>Energy with a forecast price<\/dt><dd><data [^>]*>1&nbsp;kWh/)
+    const records = await visitor.get(`/console/records?location_id=${home}`)
+    const tags = [...records.text.matchAll(/<span class="tag [a-z]+">([a-z ]+)</g)].map(([, tag]) => tag)
+    expect(tags).toEqual(['forecast', 'priced', 'estimated'])
+  })
+
   it('reads the days of the zone of the location, also of one whose zone it knew before', async () => {
     const home = await makeHome(client, { import: 0.3 })
     // 23:30 in UTC is on the next day in Berlin.

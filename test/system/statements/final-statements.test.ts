@@ -8,7 +8,7 @@ import {
 } from '../../support/statements/statement-answer.ts'
 import { hashOfStatement } from '../../support/statements/statement-hash.ts'
 import type { Client } from '../../support/system/client.ts'
-import { bought, makeHome } from '../../support/system/home.ts'
+import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
 import { until } from '../../support/system/until.ts'
 import { useSharedSystem } from '../../support/system/use-system.ts'
 
@@ -95,6 +95,38 @@ describe('a FINAL statement', () => {
     const { status } = await finalise(gaps.id, { hash: gaps.hash, allow_incomplete: true })
     expect(status).toBe(200)
     expect(refusalOf(await finalise(id))).toEqual([400, 'statement_overlap'])
+  })
+
+  it('needs allow_incomplete for energy with a provisional price, and states its gap', async () => {
+    const home = await makeHome(client, {})
+    // The prices go on after the contract: 1 of the 2 kWh of 5 March is provisional.
+    await makeOne(client, '/tariffs', {
+      ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.1) },
+      contract_end_date: '2025-03-05T11:30:00+01:00',
+    })
+    await client.submit([on(home, 2, '03-05')])
+    const draft = await postStatement(client, home, march)
+    expect([draft.status, draft.complete]).toEqual(['DRAFT', false])
+    expect(refusalOf(await finalise(draft.id, { hash: draft.hash }))).toEqual([422, 'statement_incomplete'])
+    expect(refusalOf(await finalise(draft.id, { hash: draft.hash, allow_incomplete: false }))).toEqual([
+      ...[422, 'statement_incomplete'],
+    ])
+    expect((await get(draft.id)).status).toBe('DRAFT')
+    const { status, text } = await finalise(draft.id, { hash: draft.hash, allow_incomplete: true })
+    expect(status).toBe(200)
+    const gaps = [
+      {
+        ...{ reason: 'PROVISIONAL_PRICE', energy: 1 },
+        ...{ start_time: '2025-03-05T11:30:00+01:00', end_time: '2025-03-05T12:00:00+01:00' },
+      },
+    ]
+    expect(JSON.parse(text)).toMatchObject({
+      status: 'FINAL',
+      complete: false,
+      gaps,
+      totals: { provisional_energy: 1 },
+    })
+    expect(await get(draft.id)).toEqual(JSON.parse(text))
   })
 
   it('is the only one of two concurrent requests with a common day', async () => {
