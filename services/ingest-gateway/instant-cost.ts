@@ -10,6 +10,7 @@ import { type AnswerOffset, answerOffset } from '../domain/answer-offset.ts'
 import { costByDay } from '../domain/cost/cost-record.ts'
 import { readInstant, writeInstant } from '../domain/instant.ts'
 import { divideHalfEven } from '../domain/quantity.ts'
+import { refusePower } from '../domain/record/reading-rules.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
 import { type Refusal, refused } from '../domain/refusal.ts'
 import { firstUnpriced } from '../domain/tariff/evaluate.ts'
@@ -88,6 +89,8 @@ export const calculateInstantCost =
     const record = named.value
     const partition = await findPartition(dependencies.known, tenant, record, at)
     if (!partition.ok) return partition
+    const power = refusePower(dependencies.known.ruleOf(tenant, record.deviceId ?? record.locationId, at), record)
+    if (power !== null) return { ok: false, refusal: power }
     const pricingRequest = { ...tenant, locationId: record.locationId, from: record.start }
     const cachedPricing = (await dependencies.pricing.gatherNewest([pricingRequest])).get(record.locationId)
     if (cachedPricing === undefined) return noLocation

@@ -27,6 +27,8 @@ export type KnownObjects = {
   /** Partition of a location; undefined if the location is not cached. */
   readonly partitionOf: (tenant: Tenant, locationId: string, at: number) => number | undefined
   readonly hasDevice: (tenant: Tenant, deviceId: string, at: number) => boolean
+  /** Properties of the registers of a location or device; null if they are unknown or the object is not cached. */
+  readonly ruleOf: (tenant: Tenant, id: string, at: number) => RegisterRule | null
   /** Return the value that represents a tenant in `find`. */
   readonly ownerOf: (tenant: Tenant) => Owner
   /** Return a location or device by the bits of its id; undefined if it is not cached. */
@@ -222,6 +224,7 @@ export const knownObjects = (
   return {
     partitionOf: (tenant, locationId, at) => findValid(cache, tenant, locationId, at)?.partition,
     hasDevice: (tenant, deviceId, at) => findValid(cache, tenant, deviceId, at) !== undefined,
+    ruleOf: (tenant, id, at) => findValid(cache, tenant, id, at)?.rule ?? null,
     ownerOf: tenant => ownerOf(cache, tenant),
     find: (owner, isDevice, bits, at) => {
       const entry = table.get(isDevice, bits)

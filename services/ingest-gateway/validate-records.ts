@@ -1,4 +1,5 @@
 import type { ApiVersion } from '../contract/api-version.ts'
+import { type RegisterRule, refusePower } from '../domain/record/reading-rules.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
 import { startTimeSlices, type TimeSlices } from '../platform/concurrency/time-slices.ts'
 import { encodeParts } from '../platform/log/avro/fast-path/record-chunk.ts'
@@ -51,7 +52,7 @@ export const addReadRecord = (
   recordNumber: number,
 ): void => {
   noteObjects(named, record)
-  candidates.push({ record, recordNumber, partition: undefined, isDeviceKnown: false, fault: null })
+  candidates.push({ record, recordNumber, partition: undefined, isDeviceKnown: false, rule: null, fault: null })
 }
 
 /** Add a record that cannot be read, with the objects that it names. */
@@ -149,6 +150,7 @@ type CandidateRecord = {
   readonly recordNumber: number
   partition: number | undefined
   isDeviceKnown: boolean
+  rule: RegisterRule | null
   fault: string | null
 }
 
@@ -157,6 +159,7 @@ const findKnown = (candidate: CandidateRecord, { part, at, known }: ValidationCo
   const { locationId, deviceId } = candidate.record
   candidate.partition ??= known.partitionOf(part, locationId, at)
   candidate.isDeviceKnown ||= deviceId === null || known.hasDevice(part, deviceId, at)
+  candidate.rule ??= known.ruleOf(part, deviceId ?? locationId, at)
 }
 
 const applyFound = (candidate: CandidateRecord, found: Found): void => {
@@ -164,6 +167,7 @@ const applyFound = (candidate: CandidateRecord, found: Found): void => {
   const { locationId, deviceId } = candidate.record
   candidate.partition ??= found.get(locationId)?.partition
   candidate.isDeviceKnown ||= deviceId !== null && found.has(deviceId)
+  candidate.rule ??= found.get(deviceId ?? locationId)?.rule ?? null
 }
 
 /** Refuse records of unknown objects and duplicates; create the ids of all others. */
@@ -179,7 +183,10 @@ const acceptRecords = async (
   for (const candidate of candidates) {
     const { record, recordNumber, partition } = candidate
     if (recordNumber % recordsPerCheck === 0 && timeSlice.isOver()) await timeSlice.pause()
-    const refusal = candidate.fault ?? missingObjectMessage(partition !== undefined, candidate.isDeviceKnown)
+    const refusal =
+      candidate.fault ??
+      missingObjectMessage(partition !== undefined, candidate.isDeviceKnown) ??
+      powerMessage(candidate.rule, record)
     const recordId = refusal === null ? recordIdDigits(part, record) : ''
     const duplicateNumber = refusal === null ? numbers.get(recordId) : undefined
     if (partition === undefined || refusal !== null || duplicateNumber !== undefined) {
@@ -212,6 +219,15 @@ const acceptRecords = async (
 export const missingObjectMessage = (isLocationKnown: boolean, isDeviceKnown: boolean): string | null => {
   if (!isLocationKnown) return 'location_id must be the id of a location that exists'
   return isDeviceKnown ? null : 'device_id must be the id of a device that exists'
+}
+
+/** Return the message if a record needs more power than its register allows, else null. */
+export const powerMessage = (
+  rule: RegisterRule | null,
+  record: Pick<MeterRecord, 'start' | 'end' | 'energy'>,
+): string | null => {
+  const refusal = refusePower(rule, record)
+  return refusal === null ? null : `${refusal.code}: ${refusal.message}`
 }
 
 /** Return the message of a duplicate: it names the first record. */

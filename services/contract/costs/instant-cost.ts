@@ -155,6 +155,7 @@ export const instantCost = defineOperation({
     'time_out_of_range',
     'direction_pair_refused',
     'measurand_not_supported',
+    'implausible_energy',
     'no_tariff_connected',
     'no_price_data',
     'pending_connect',

@@ -9,7 +9,7 @@ const describeKind =
 const describeDigits =
   'Digits before the decimal point in kWh, after which a LIFETIME register continues at 0: 1 to 9. A fall from the upper to the lower half of the range then counts on.'
 const describePower =
-  'Highest mean power between two readings. Readings that need more fail with implausible_energy. Default: 10 MW.'
+  'Highest mean power of a record, or between two readings. Records and readings that need more fail with implausible_energy. Default for readings: 10 MW.'
 
 /** Body of the properties of a register. */
 export const registerBody = fields({

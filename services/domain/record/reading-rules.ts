@@ -1,6 +1,7 @@
 import { dayMs } from '../interval.ts'
 import type { Energy } from '../quantity.ts'
 import { type Refusal, refused } from '../refusal.ts'
+import type { MeterRecord } from './record.ts'
 import { maxRecordMs } from './validate-record.ts'
 
 /**
@@ -86,6 +87,24 @@ const implausible = (maxPower: bigint): Refusal =>
 /** Return whether an energy (1e-6 Wh) in a time (ms) needs at most `maxPower` (1e-6 W). */
 export const isPlausible = (energy: Energy, ms: number, maxPower: bigint): boolean =>
   energy * hourMs <= maxPower * BigInt(ms)
+
+/**
+ * Return the reason why a record needs more power than its register allows; null if it does not. An impulse has no
+ * power, and a register without `maxPower` has no limit.
+ * Source: docs/rules/metering.md #registers-of-devices-and-locations.
+ */
+export const refusePower = (
+  rule: RegisterRule | null,
+  { start, end, energy }: Pick<MeterRecord, 'start' | 'end' | 'energy'>,
+): Refusal | null => {
+  const maxPower = rule?.maxPower ?? null
+  if (maxPower === null || end === start || isPlausible(energy, end - start, maxPower)) return null
+  return refused(
+    'implausible_energy',
+    `value needs a mean power above ${maxPower / 1_000_000n} W. Correct the record, or set a higher max_power in the register of its device or location`,
+    'value',
+  ).refusal
+}
 
 /**
  * Apply the rules to a reading with a value, after all readings before it. `isFollowed` returns whether a reading

@@ -25,6 +25,7 @@ import type { KnownObject } from '../known-objects.ts'
 import {
   duplicateMessage,
   missingObjectMessage,
+  powerMessage,
   type ValidatedSubmission,
   type ValidationContext,
 } from '../validate-records.ts'
@@ -193,6 +194,12 @@ const acceptOrRefuse = (validation: PlainValidation): void => {
   const missing = missingObjectMessage(location !== null, !hasDevice || device !== null)
   if (location === null || missing !== null) {
     refuse(validation, missing ?? '')
+    return
+  }
+  const rule = device === null ? location.rule : device.rule
+  const power = rule === null ? null : powerMessage(rule, { ...record, energy: BigInt(record.energy) })
+  if (power !== null) {
+    refuse(validation, power)
     return
   }
   const id = recordIdBits(part, record, cursor)

@@ -191,11 +191,20 @@ describe('the register of a device or location', () => {
       [1, 2, 2200],
       [2, 4, 1000],
     ])
+    // 40 kWh in an hour are more than 22 kW, also as a record.
+    const time = (at: number): string => new Date(hour(at) * 1000).toISOString()
+    const record = (kwh: number) => ({ ...bought(home, kwh, time(6), time(7)), device_id: device })
+    const batch = (await client.ask('PUT', '/meters/interval', [record(40), record(22)])) as Receipt
+    expect(batch.failed_records).toMatchObject([
+      { record_num: 1, error: expect.stringContaining('implausible_energy') },
+    ])
+    const alone = await client.send('POST', '/costs/instant', record(40))
+    expect([alone.status, alone.json]).toMatchObject([400, { code: 'implausible_energy', field: 'value' }])
     // A change applies to readings that are sent afterwards.
     const changed = await client.ask('PATCH', `/devices/${device}`, { register: null })
     expect(changed).toMatchObject({ register: null })
     await readDevice(object, [5, 5002.2])
-    expect((await intervals(home)).at(-1)).toEqual([4, 5, 5_000_000, 2500])
+    expect(await intervals(home)).toContainEqual([4, 5, 5_000_000, 2500])
   })
 })
 
