@@ -80,7 +80,7 @@ const dip = refused(
 const implausible = (maxPower: bigint): Refusal =>
   refused(
     'implausible_energy',
-    `value needs a mean power above ${maxPower / 1_000_000n} W since the reading before it. Correct or withdraw the reading, or set a higher max_power in the register`,
+    `value must not need a mean power above ${maxPower / 1_000_000n} W since the reading before it. Correct it, withdraw it, or set a higher max_power`,
     'value',
   ).refusal
 
@@ -101,7 +101,7 @@ export const refusePower = (
   if (maxPower === null || end === start || isPlausible(energy, end - start, maxPower)) return null
   return refused(
     'implausible_energy',
-    `value needs a mean power above ${maxPower / 1_000_000n} W. Correct the record, or set a higher max_power in the register of its device or location`,
+    `value must not need a mean power above ${maxPower / 1_000_000n} W. Correct it, or set a higher max_power of its device or location`,
     'value',
   ).refusal
 }

@@ -12,6 +12,7 @@ const nothing = {
   currencyCode: null,
   importSourceId: null,
   exportSourceId: null,
+  register: null,
   calendarId: null,
   metadata: {},
 }
