@@ -50,16 +50,25 @@ export const makePerson = (database: Database, tenant: Tenant, name: string): Pr
     const at = currentInstant() - hourMs
     const metadata = { note: `${name} wrote this` }
     const customer = (
-      await createCustomer(transaction, { referenceId: `customer ${name}`, displayName: null, metadata }, at)
+      await createCustomer(
+        transaction,
+        { referenceId: `customer ${name}`, displayName: `Family of ${name}`, metadata },
+        at,
+      )
     ).id
     const { postalAddress } = locationDraft()
-    const draft = locationDraft({ customerId: customer, referenceId: `location ${name}`, displayName: null, metadata })
+    const draft = locationDraft({
+      customerId: customer,
+      referenceId: `location ${name}`,
+      displayName: `Home of ${name}`,
+      metadata,
+    })
     const address = postalAddress === null ? null : { ...postalAddress, address_line1: `Street of ${name}` }
     const location = acceptedValue(await createLocation(transaction, { ...draft, postalAddress: address }, at)).id
     const device = (
       await createDevice(
         transaction,
-        { referenceId: `device ${name}`, displayName: null, register: null, metadata },
+        { referenceId: `device ${name}`, displayName: `Car of ${name}`, register: null, metadata },
         at,
       )
     ).id
