@@ -165,6 +165,7 @@ describe('receipts', () => {
     expect(await receiptOfBatch(db, tenant, batch.batchId)).toEqual({
       recordsSubmitted: 10,
       recordsAccepted: 9,
+      recordsReplaced: 0,
       recordsProcessed: 7,
       receivedAt: base,
       failures: [
