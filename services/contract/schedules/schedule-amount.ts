@@ -263,6 +263,7 @@ export const scheduleAmount = defineOperation({
   endsWithClient: true,
   renames,
   refusals: [
+    'location_not_found',
     'device_not_found',
     'end_before_start',
     'interval_too_long',

@@ -1,3 +1,4 @@
+import { formatTimeOrderedId } from '../../../domain/identifier.ts'
 import type { SubmittedValues, ValueChange } from '../../../domain/record/correction.ts'
 import type { MeterRecord } from '../../../domain/record/record.ts'
 import type { ClickHouse } from '../clickhouse.ts'
@@ -12,7 +13,7 @@ import {
 } from '../encoding/fast-path/native-block.ts'
 import { id } from '../encoding/fast-path/native-types.ts'
 import { idLiteral, instantLiteral, isAmong, wholeLiteral } from '../encoding/literals.ts'
-import { byRecordId, meterCost, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
+import { byRecordId, lookUpSettings, meterCost, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
 import { rowTypes } from './meter-cost-rows.ts'
 
 /** Correction of a record. `recordId` has the digits of the id. Ids ascend with the arrival of the corrections. */
@@ -195,4 +196,22 @@ export const submittedValues = async (
       found.set(recordId, values)
   }
   return found
+}
+
+/** Count the corrections by the records of a batch. Their ids begin with the time at which the batch was received. */
+export const correctionsOfBatch = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  batchId: string,
+  receivedAt: number,
+): Promise<number> => {
+  const [first, last] = [0x00, 0xff].map(byte =>
+    idLiteral(formatTimeOrderedId('meterCorrection', receivedAt, new Uint8Array(6).fill(byte))),
+  )
+  const [counted] = await db.rows(
+    `SELECT toUInt32(count()) FROM meter_corrections FINAL WHERE ${tenantIs(tenant)} AND correction_id BETWEEN ${first} AND ${last}
+    AND batch_after = ${idLiteral(batchId)} ${lookUpSettings}`,
+    tenant,
+  )
+  return Number(counted?.[0] ?? 0)
 }

@@ -1,6 +1,6 @@
-import { formatTimeOrderedId } from '../../../domain/identifier.ts'
 import type { ClickHouse } from '../clickhouse.ts'
 import { idLiteral, isAmong } from '../encoding/literals.ts'
+import { correctionsOfBatch } from './corrections.ts'
 import { lookUpSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
 
 const deviceOf = (digits: unknown): string | null => (digits === '0'.repeat(24) ? null : `dev_${digits}`)
@@ -133,24 +133,6 @@ export type ReceiptFailure = {
   readonly recordNumber: number
   readonly recordReferenceId: string | null
   readonly error: string
-}
-
-/** Count the corrections by the records of a batch. Their ids begin with the time at which the batch was received. */
-const correctionsOfBatch = async (
-  db: ClickHouse,
-  tenant: Tenant,
-  batchId: string,
-  receivedAt: number,
-): Promise<number> => {
-  const [first, last] = [0x00, 0xff].map(byte =>
-    idLiteral(formatTimeOrderedId('meterCorrection', receivedAt, new Uint8Array(6).fill(byte))),
-  )
-  const [counted] = await db.rows(
-    `SELECT toUInt32(count()) FROM meter_corrections FINAL WHERE ${tenantIs(tenant)} AND correction_id BETWEEN ${first} AND ${last}
-    AND batch_after = ${idLiteral(batchId)} ${lookUpSettings}`,
-    tenant,
-  )
-  return Number(counted?.[0] ?? 0)
 }
 
 /** Return the receipt of a batch; null until its header is stored. Failures are ordered by record number. */
