@@ -41,7 +41,7 @@ const timeoutMs = 30_000
 export type MessageBody = {
   readonly code?: string
   readonly message?: string
-  readonly field?: string | null
+  readonly field?: string
   readonly request_id?: string
 }
 
@@ -113,7 +113,7 @@ export const refusalOf = (method: string, path: string, { status, body }: Answer
   const { code, message, field, request_id: requestId } = (body ?? {}) as MessageBody
   const reason = message ?? 'an answer without an error object'
   const codeText = code === undefined ? '' : ` ${code}`
-  const fieldText = (field ?? null) === null ? '' : ` (${field})`
+  const fieldText = field === undefined ? '' : ` (${field})`
   const requestIdText = requestId === undefined ? '' : ` [${requestId}]`
   return new CallError(
     `${method} ${path} answered ${status}${codeText}: ${reason}${fieldText}${requestIdText}`,

@@ -21,7 +21,6 @@ const errorShape = z
     location_id: orNull(idText('loc')).describe('Null if the whole request is refused.'),
     number: orNull(count).describe('Position in the request, from 1; null if the request is not a list.'),
     code: z.string(),
-    field: orNull(z.string()).describe('The member to change; null if the error has none.'),
     message: z.string().describe('What to change.'),
   })
   .meta({ component: 'DryRunError' })
@@ -61,7 +60,6 @@ export const dryRunToWire = ({ locations, storedRows, errors }: DryRun): DryRunW
     location_id: locationId,
     number,
     code: refusal.code,
-    field: refusal.field ?? null,
     message: toSentence(refusal.message),
   })),
 })

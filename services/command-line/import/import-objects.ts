@@ -5,6 +5,7 @@ import { isFailure } from '../../platform/failure.ts'
 import { openArchive, peekChunks } from '../../platform/interchange/archive.ts'
 import { type CsvRow, readCsv } from '../../platform/interchange/csv.ts'
 import { readLines, textFormatOf } from '../../platform/interchange/file-format.ts'
+import { timeZone } from '../../platform/time-zone.ts'
 import { type CommandInput, UsageError } from '../command.ts'
 import type { MessageBody } from '../service-client.ts'
 import { CallError, refusalOf } from '../service-client.ts'
@@ -53,12 +54,10 @@ const memberPath =
 
 /** Row of a file: an object as JSON with its reference, or a refusal; and the cells for the file of refused rows. */
 type SourceRow = { readonly cells: readonly string[]; readonly row: JsonRow | RefusedRow }
-type JsonRow = { readonly line: number; readonly reference: string; readonly body: string }
+type JsonRow = { readonly line: number; readonly reference: string; readonly body: string; readonly zone: unknown }
 
 const jsonRow = ({ line, reference, members }: ObjectRow): JsonRow => ({
-  line,
-  reference,
-  body: JSON.stringify(members),
+  ...{ line, reference, body: JSON.stringify(members), zone: members['timezone'] },
 })
 
 const readObjectLine = (text: string, line: number): JsonRow | RefusedRow => {
@@ -67,7 +66,7 @@ const readObjectLine = (text: string, line: number): JsonRow | RefusedRow => {
     const reference = typeof value === 'object' && value !== null ? Reflect.get(value, 'reference_id') : undefined
     if (typeof reference !== 'string' || reference === '')
       return refusedRow(line, 'reference_id', 'field_required', 'The line is no object with a reference_id.')
-    return { line, reference, body: text }
+    return { line, reference, body: text, zone: Reflect.get(value as object, 'timezone') }
   } catch {
     return refusedRow(line, null, 'body_invalid', 'The line is not JSON.')
   }
@@ -102,10 +101,9 @@ async function* readNdjsonObjects(chunks: AsyncIterable<Uint8Array>): AsyncGener
 }
 
 /** Result of a row. */
-type Saved = { readonly how: 'created' | 'unchanged' | 'changed'; readonly id: string } | RefusedRow
+type Saved = { readonly how: 'created' | 'unchanged' | 'changed' | 'checked'; readonly id: string } | RefusedRow
 
-/** Answer of the service: an object, or what a dry run found. */
-type ObjectBody = { readonly id: string; readonly errors?: readonly MessageBody[] }
+type ObjectBody = { readonly id: string }
 
 /** Refuse a row with the error of an answer. Throws `CallError` for errors that are no fault of the row. */
 const refuseAnswer = (
@@ -113,47 +111,41 @@ const refuseAnswer = (
   path: string,
   answer: { readonly status: number; readonly body: unknown },
 ): RefusedRow => {
-  const { errors = [] } = (answer.body ?? {}) as Partial<ObjectBody>
-  const { code, message, field } = errors[0] ?? ((answer.body ?? {}) as MessageBody)
-  const isRowFault =
-    errors.length > 0 || (answer.status >= 400 && answer.status < 500 && ![401, 403, 404, 405].includes(answer.status))
+  const { code, message, field } = (answer.body ?? {}) as MessageBody
+  const isRowFault = answer.status >= 400 && answer.status < 500 && ![401, 403, 404, 405].includes(answer.status)
   if (!isRowFault || code === undefined)
     throw refusalOf('POST', path, { status: answer.status, body: answer.body, retryAfterMs: null })
   return refusedRow(line, field?.replace(/^postal_address\./, '') ?? null, code as RowCode, message ?? '')
 }
 
-const isDone = ({ status, body }: { readonly status: number | null; readonly body: ObjectBody | null }): boolean =>
-  (status === 200 || status === 201) && body !== null && (body.errors ?? []).length === 0
-
-/** Save an object. A dry run sends the same requests as dry runs. */
 const saveObject = async (
   { kind, target: { client }, signal, progress, options }: ObjectImport,
-  { line, reference, body }: JsonRow,
+  { line, reference, body, zone }: JsonRow,
 ): Promise<Saved> => {
+  if (options['dry-run'] !== undefined) {
+    if (typeof zone === 'string' && timeZone(zone) === null)
+      return refusedRow(line, 'timezone', 'field_invalid', 'timezone must be an IANA time zone.')
+    return { how: 'checked', id: '' }
+  }
   const path = `/${kind}`
-  const dryRun = options['dry-run'] === undefined ? '' : '?dry_run=true'
-  const answer = await callPatiently(
-    () => client.call<ObjectBody>('POST', `${path}${dryRun}`, body),
-    signal,
-    progress.wait,
-  )
-  if (isDone(answer)) return { how: 'created', id: answer.body?.id ?? '' }
+  const answer = await callPatiently(() => client.call<ObjectBody>('POST', path, body), signal, progress.wait)
+  if (answer.status === 201 && answer.body !== null) return { how: 'created', id: answer.body.id }
   const refusal = refuseAnswer(line, path, answer)
   if (refusal.code !== 'reference_id_taken') return refusal
   const ownPath = `${path}/${encodeURIComponent(`reference:${reference}`)}`
   const call = () =>
     options['update'] === undefined
       ? client.call<ObjectBody>('GET', ownPath)
-      : client.call<ObjectBody>('PATCH', `${ownPath}${dryRun}`, body)
+      : client.call<ObjectBody>('PATCH', ownPath, body)
   const known = await callPatiently(call, signal, progress.wait)
-  if (!isDone(known)) return refuseAnswer(line, ownPath, known)
-  return { how: options['update'] === undefined ? 'unchanged' : 'changed', id: known.body?.id ?? '' }
+  if (known.status !== 200 || known.body === null) return refuseAnswer(line, ownPath, known)
+  return { how: options['update'] === undefined ? 'unchanged' : 'changed', id: known.body.id }
 }
 
 /** Objects that are saved at the same time. */
 const concurrency = 4
 
-type Counts = { rows: number; created: number; unchanged: number; changed: number }
+type Counts = { rows: number; created: number; unchanged: number; changed: number; checked: number }
 
 const countSaved = (
   { kind, progress }: ObjectImport,
@@ -187,7 +179,7 @@ export const importObjects = async (one: ObjectImport): Promise<ImportReport> =>
   const rows = format === 'ndjson' ? readNdjsonObjects(all) : readCsvObjects(all, one, noted)
   const isDryRun = options['dry-run'] !== undefined
   const refused = await openRefusedFile(pathsBeside(file, isDryRun), null)
-  const counts: Counts = { rows: 0, created: 0, unchanged: 0, changed: 0 }
+  const counts: Counts = { rows: 0, created: 0, unchanged: 0, changed: 0, checked: 0 }
   const imported: ImportedObject[] = []
   const lines = new Map<string, number>()
   let group: Promise<SourceRow & { readonly saved: Saved }>[] = []
@@ -216,7 +208,7 @@ export const importObjects = async (one: ObjectImport): Promise<ImportReport> =>
   return {
     ...{ format, file: file.name, sha256: file.sha256(), dry_run: isDryRun, rows: counts.rows },
     ...(counts.rows === 0 && error === undefined ? { remarks: [noRowsRemark] } : {}),
-    accepted: counts.created + counts.unchanged + counts.changed,
+    accepted: counts.created + counts.unchanged + counts.changed + counts.checked,
     ...{ created: counts.created, unchanged: counts.unchanged, changed: counts.changed, blank: 0 },
     ...{ refused_rows: refused.count(), refused: refused.listed(), refused_file: refused.path() },
     ...{ imported, not_imported: [], noted, batches_pending: 0 },

@@ -2,13 +2,11 @@ import { z } from 'zod'
 import type { RegisterProperties } from '../../domain/record/reading-rules.ts'
 import type { OwnedObject } from '../../domain/tenant.ts'
 import { exampleObject, instantOrNull, instantText, objectShape, objectToWire, orNull } from '../answer-field.ts'
-import { dryRunParameter } from '../dry-run.ts'
 import { clearable, displayName, fields, metadata, objectIdentifier, optional, referenceId, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import type { JsonObject } from '../json/json-path.ts'
 import { listing, listParameters } from '../list.ts'
 import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
-import { parameters } from '../parameter.ts'
 import { cursorReferences, deviceOnly, locationOnly } from '../reference.ts'
 import { describeRegister, registerBody, registerShape, registerToWire } from './register.ts'
 
@@ -108,12 +106,10 @@ export const deviceCreate = defineOperation({
   tag,
   access: 'all',
   routes: sameRoute('POST', '/devices'),
-  query: parameters({ dry_run: dryRunParameter }),
   body: deviceCreation,
   answer,
   status: 201,
   idempotent: true,
-  dryRun: true,
   refusals: ['reference_id_taken'],
   examples: {
     body: {
@@ -158,12 +154,10 @@ export const deviceUpdate = defineOperation({
   tag,
   access: 'all',
   routes: sameRoute('PATCH', '/devices/{id}'),
-  query: parameters({ dry_run: dryRunParameter }),
   references: { id: deviceOnly },
   body: devicePatch,
   answer,
   status: 200,
-  dryRun: true,
   refusals: ['reference_id_taken', 'field_immutable'],
   examples: { body: { reference_id: 'charger-4712' }, answer: { ...example, reference_id: 'charger-4712' } },
 })

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { RegisterProperties } from '../../domain/record/reading-rules.ts'
 import { exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
-import { dryRunParameter } from '../dry-run.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
 import {
   clearable,
@@ -19,7 +18,6 @@ import { fixedMembers } from '../fixed-member.ts'
 import type { JsonObject } from '../json/json-path.ts'
 import { listing, listParameters } from '../list.ts'
 import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
-import { parameters } from '../parameter.ts'
 import { cursorReferences, customerOnly, locationOnly } from '../reference.ts'
 import { type PostalAddress, postalAddress, postalAddressShape } from './postal-address.ts'
 import { describeRegister, registerBody, registerShape } from './register.ts'
@@ -228,14 +226,12 @@ export const locationCreate = defineOperation({
   tag,
   access: 'all',
   routes: sameRoute('POST', '/locations'),
-  query: parameters({ dry_run: dryRunParameter }),
   references: { body: { customer_id: customerOnly } },
   body: locationCreation,
   answer,
   renames,
   status: 201,
   idempotent: true,
-  dryRun: true,
   refusals: locationRefusals,
   examples: {
     body: {
@@ -283,13 +279,11 @@ export const locationUpdate = defineOperation({
   tag,
   access: 'all',
   routes: sameRoute('PATCH', '/locations/{id}'),
-  query: parameters({ dry_run: dryRunParameter }),
   references: { id: locationOnly, body: { customer_id: customerOnly } },
   body: locationPatch(locationShape),
   answer,
   renames,
   status: 200,
-  dryRun: true,
   refusals: [
     ...locationRefusals,
     'currency_in_use',

@@ -20,7 +20,6 @@ import {
   structureType,
   tariffStatusAt,
 } from '../../contract/registry/location-view.ts'
-import { tariffDirections } from '../../contract/tariffs/tariff-draft.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { defaultCalendarId } from '../../platform/holidays/country-calendar.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -39,7 +38,6 @@ import {
 } from '../../platform/postgres/registry/locations.ts'
 import { type Tenant, type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { type Change, change, deletion, tenantOf } from '../change.ts'
-import { changeOrRehearse } from '../change-or-rehearse.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
 import {
@@ -149,7 +147,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       body.currencyCode === undefined && body.postalAddress === undefined
         ? false
         : await dependencies.metering.hasRecords(tenantOf(request), request.id)
-    return changeOrRehearse(dependencies, locationUpdate, request, async (transaction, impact) => {
+    return change(dependencies, locationUpdate, request, async transaction => {
       const before = await lockLocation(transaction, request.id)
       if (before === null) return noLocation
       const fixedFieldRefusal = refuseFixedChange(
@@ -168,12 +166,6 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       if (hasRecords && draft.currencyCode !== before.currencyCode) return currencyInUse
       const location = await updateLocation(transaction, before, draft, request.at)
       if (!location.ok) return location
-      const { repriced } = location.value
-      if (repriced !== null)
-        impact?.addPrices(
-          request.id,
-          tariffDirections.map(direction => ({ direction, ...repriced })),
-        )
       return accepted({
         ...locationChange('location.update', location.value.location, request.at, hint),
         recostRequests: [location.value.recostRequest],
@@ -184,7 +176,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
 /** Bind the operations on locations. */
 export const locationOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(locationCreate, request =>
-    changeOrRehearse(dependencies, locationCreate, request, async transaction => {
+    change(dependencies, locationCreate, request, async transaction => {
       const resolution = await resolveChoice(transaction, request.body, dependencies, request.at)
       if (!resolution.ok) return resolution
       const { draft, hint } = resolution.value

@@ -1,6 +1,5 @@
 import sql, { type Sql } from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
-import type { OpenInterval } from '../../../domain/tariff/tariff-change.ts'
 import { newId } from '../../ids/new-id.ts'
 import { instantsOfDays } from '../../time-zone.ts'
 import { toTimestamp } from '../column.ts'
@@ -23,12 +22,7 @@ import {
 } from './location-row.ts'
 
 /** A location after a change, and the recost request of the change; null if no price changes. */
-export type LocationChange = {
-  readonly location: StoredLocation
-  readonly recostRequest: OutboxMessage | null
-  /** Time whose stored rows are priced again; null if none are. */
-  readonly repriced: OpenInterval | null
-}
+export type LocationChange = { readonly location: StoredLocation; readonly recostRequest: OutboxMessage | null }
 
 const notFound = refused('not_found', 'No location has this id.')
 
@@ -116,10 +110,9 @@ export const updateLocation = async (
   if (calendar.value !== null) await writeCalendarPriceUpdates(transaction, id, calendar.value.tariffs, days, at)
   if (isRepriced || draft.calendarId !== before.calendarId) await wakePlansOfLocation(transaction, id, at)
   const interval = days ?? { from: null, to: null }
-  const repriced = isRepriced || days !== null ? interval : null
   const recostRequest = newRecostRequest({ accountId, liveMode, locations: [id], revision, ...interval })
-  const [message = null] = repriced !== null ? await writeRecostRequests(query, [recostRequest], at) : []
-  return accepted({ location: { ...before, ...draft, pricingRevision: revision }, recostRequest: message, repriced })
+  const [message = null] = isRepriced || days !== null ? await writeRecostRequests(query, [recostRequest], at) : []
+  return accepted({ location: { ...before, ...draft, pricingRevision: revision }, recostRequest: message })
 }
 
 const pricingMembers = ['timezone', 'currencyCode', 'importSourceId', 'exportSourceId'] as const
