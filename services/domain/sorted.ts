@@ -1,6 +1,6 @@
 /**
- * Return the first index from 0 to `length` at which a condition holds; `length` if it holds nowhere. The condition must
- * hold at every index after the first one. The search is binary.
+ * Return the first index from 0 to `length` at which a condition is true; `length` if it is true nowhere. The condition must
+ * be true at every index after the first one. The search is binary.
  */
 export const firstIndex = (length: number, holdsAt: (index: number) => boolean): number => {
   let low = 0

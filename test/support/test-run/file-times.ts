@@ -7,7 +7,7 @@ export type FileTimes = Readonly<Record<string, number>>
 
 const shownFiles = 20
 
-const keptFile = 'test/file-times.json'
+const storedFile = 'test/file-times.json'
 
 const folderOf = (path: string): string => path.split('/', 2).join('/')
 
@@ -16,8 +16,8 @@ const sumOf = (times: FileTimes): number => Object.values(times).reduce((sum, se
 const secondsText = (seconds: number): string => `${seconds.toFixed(1).padStart(8)} s`
 
 /**
- * Write the times of a run beside the kept times: the sum, each folder, and the slowest files. A time is shown without
- * a kept time if its file is new.
+ * Write the times of a run next to the stored times: the sum, each folder, and the slowest files. A time is shown without
+ * a stored time if its file is new.
  */
 export const timesReport = (times: FileTimes, kept: FileTimes): string => {
   const line = (name: string, seconds: number, before: number | undefined): string =>
@@ -30,7 +30,7 @@ export const timesReport = (times: FileTimes, kept: FileTimes): string => {
     .toSorted(([, a], [, b]) => b - a)
     .slice(0, shownFiles)
   return [
-    `Time of the test files (now, and in ${keptFile})`,
+    `Time of the test files (now, and in ${storedFile})`,
     line('all files', sumOf(times), sumOf(kept)),
     ...folders.toSorted((a, b) => b.now - a.now).map(({ name, now, before }) => line(name, now, before)),
     ...slowest.map(([path, seconds]) => line(path, seconds, kept[path])),
@@ -38,12 +38,12 @@ export const timesReport = (times: FileTimes, kept: FileTimes): string => {
   ].join('\n')
 }
 
-/** Read the kept times; none if the file does not exist. */
-const readKept = (): FileTimes => (existsSync(keptFile) ? JSON.parse(readFileSync(keptFile, 'utf8')) : {})
+/** Read the stored times; none if the file does not exist. */
+const readStored = (): FileTimes => (existsSync(storedFile) ? JSON.parse(readFileSync(storedFile, 'utf8')) : {})
 
 /**
- * Prints the time of each test file beside the kept one at the end of a run. With `KEEP_FILE_TIMES=1` it also writes
- * the times of this run to the kept file.
+ * Prints the time of each test file next to the stored one at the end of a run. With `KEEP_FILE_TIMES=1` it also writes
+ * the times of this run to that file.
  */
 // biome-ignore lint/style/noDefaultExport: the runner loads its reporters from the default export.
 export default class FileTimesReporter {
@@ -57,7 +57,7 @@ export default class FileTimesReporter {
         })
         .toSorted(([a], [b]) => (a < b ? -1 : 1)),
     )
-    process.stdout.write(`\n${timesReport(times, readKept())}`)
-    if (process.env['KEEP_FILE_TIMES'] === '1') writeFileSync(keptFile, `${JSON.stringify(times, null, 2)}\n`)
+    process.stdout.write(`\n${timesReport(times, readStored())}`)
+    if (process.env['KEEP_FILE_TIMES'] === '1') writeFileSync(storedFile, `${JSON.stringify(times, null, 2)}\n`)
   }
 }
