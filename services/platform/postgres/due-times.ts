@@ -11,9 +11,9 @@ export type DueColumn = { readonly table: string; readonly column: string; reado
 const longestWebhookPauseMs = 2 * Math.max(...retryGapsMs)
 
 /**
- * Columns of delayed work. The end of a contract (`contract_timers`) is no delay, so it is not one of them.
- * Exports and pages of statements have claims of 15 s, plans and refused locations pauses of 10 min, fetches of tariffs and
- * erasures of a day, market feeds until the publication of the next day.
+ * Columns of delayed work, without `contract_timers`: the end of a contract is not a delay.
+ * Exports and pages of statements have claims of 15 s. Plans and refused locations have pauses of 10 min, fetches of
+ * tariffs and erasures pauses of a day. Market feeds wait until the publication of the next day.
  */
 export const dueColumns: readonly DueColumn[] = [
   { table: 'webhook_deliveries', column: 'due_at', longestMs: longestWebhookPauseMs },

@@ -287,7 +287,7 @@ export const readingsAround = async (
   const addFound = (rows: readonly FoundReading[]): void => {
     for (const one of rows) {
       const place = `${registerKey(one.row)}/${one.row.time}/${one.row.isRestart}`
-      // A reading can be the edge of the gaps of two statements. It is before a gap if one of them knows a gap.
+      // Two statements can find a reading. If one of them has found all readings up to the next one, there is no gap.
       found.set(place, { row: one.row, isBeforeGap: one.isBeforeGap && found.get(place)?.isBeforeGap !== false })
     }
   }
