@@ -88,6 +88,8 @@ const withoutOptions = (problem: string): string =>
     .replace(/--location\b/g, 'location_id')
     .replace(/--([a-z-]+)/g, (_, name: string) => name.replaceAll('-', '_'))
 
+const noRegisters = refused('field_invalid', 'Send register readings to PUT /meters/cumulative/epoch')
+
 const addRow = (records: UnvalidatedRecords, row: ReadRow, recordNumber: number, { at }: ValidationContext): void => {
   if (isRefusedRow(row)) {
     const error = `Line ${row.line}: ${withoutOptions(row.message)}`
@@ -95,14 +97,17 @@ const addRow = (records: UnvalidatedRecords, row: ReadRow, recordNumber: number,
     return
   }
   const element = readingToElement(row)
-  const read = readMeterRecord(element, 'current', at)
-  if (read.ok && !row.isRegister) {
+  const read = row.isRegister ? noRegisters : readMeterRecord(element, 'current', at)
+  if (read.ok) {
     addReadRecord(records, read.value, recordNumber)
     return
   }
-  const reason = read.ok ? 'Send register readings to PUT /meters/cumulative/epoch' : read.refusal.message
   addRefusedRecord(records, {
-    ...{ recordNumber, recordReferenceId: recordReferenceOf(element), error: `Line ${row.line}: ${reason}` },
+    ...{
+      recordNumber,
+      recordReferenceId: recordReferenceOf(element),
+      error: `Line ${row.line}: ${read.refusal.message}`,
+    },
     ...sentObjectsOf(element),
   })
 }

@@ -57,7 +57,7 @@ export const readingOptions: Readonly<Record<string, CommandOption>> = {
   },
   map: {
     value: 'WORD=WORD',
-    summary: 'Word of the file for a unit or direction, such as Afname=IMPORT. Can be repeated.',
+    summary: 'Word of the file for a unit, a direction, true or withdrawn, such as Afname=IMPORT. Can be repeated.',
     isRepeatable: true,
   },
   raw: { summary: 'The file is an export with --raw: no apostrophe guards its texts.' },

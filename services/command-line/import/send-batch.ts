@@ -1,12 +1,12 @@
 import { toSentence } from '../../contract/error.ts'
 import {
+  elementValue,
   type NameWriter,
   objectNameText,
   readingsToRegisterBody,
   readingToElement,
   readingToRecordLine,
 } from '../../contract/interchange/file-reading.ts'
-import { exactNumber } from '../../contract/json/exact-number.ts'
 import type { MeterBatchWire } from '../../contract/metering/meter-batch.ts'
 import { readReading } from '../../contract/metering/meter-cumulative.ts'
 import { readMeterRecord } from '../../contract/metering/meter-record.ts'
@@ -94,8 +94,30 @@ const columnOf: Readonly<Record<string, string>> = {
   tariff_direction: 'direction',
 }
 
+/** Columns of the members of a register reading. */
+const columnOfRegister: Readonly<Record<string, string>> = { ...columnOf, value: 'register' }
+
+const isWhole = ({ start }: FileReading): boolean => start % 1000 === 0
+
+/** Return the reason that a register reading alone gives for its refusal; null if the reading is valid. */
+const refuseRegister = (reading: FileReading, at: number): RefusedRow | null => {
+  const { units, start, recordReferenceId, isRestart } = reading
+  if (!isWhole(reading))
+    return refuse(reading, 'time', 'not_a_time', 'The time of a register reading must be a whole second')
+  if (units !== 'WH' && units !== 'KWH')
+    return refuse(reading, 'unit', 'field_invalid', 'The unit of a register must be WH or KWH')
+  const reference = recordReferenceId === null ? {} : { record_reference_id: recordReferenceId }
+  const restart = isRestart ? { restart: true } : {}
+  const element = { time: start / 1000, value: elementValue(reading), ...restart, ...reference }
+  const read = readReading(element, units, at)
+  if (read.ok) return null
+  const { field = '', code, message } = read.refusal
+  return refuse(reading, columnOfRegister[field] ?? (field || null), code, message)
+}
+
 /** Return the reason that the reading alone gives for its refusal; null if the reading is valid. */
 const refuseReading = (reading: FileReading, at: number): RefusedRow | null => {
+  if (reading.isRegister) return refuseRegister(reading, at)
   const read = readMeterRecord(readingToElement(reading), 'current', at)
   if (read.ok) return null
   const { field, code, message } = read.refusal
@@ -112,7 +134,7 @@ const refuseObjects = async (reading: FileReading, find: Finder): Promise<Refuse
 }
 
 const identityOf = (reading: FileReading): string =>
-  readingToRecordLine({ ...reading, value: '0', confidence: null, units: 'WH' })
+  `${reading.isRestart} ${readingToRecordLine({ ...reading, value: '0', confidence: null, units: 'WH' })}`
 
 /** Return the first reading of each identity of a batch. All its readings can be duplicates, so it is made once. */
 const firstReadings = (intervals: readonly FileReading[]): ReadonlyMap<string, FileReading> =>
@@ -234,10 +256,9 @@ const sendRegisters = async ({ registers }: ReadingBatch, options: SenderOptions
 }
 
 const sendRegister = async (readings: readonly FileReading[], options: SenderOptions): Promise<SentBatch> => {
-  const isWhole = ({ start }: FileReading): boolean => start % 1000 === 0
   const early = readings
     .filter(reading => !isWhole(reading))
-    .map(reading => refuse(reading, 'time', 'not_a_time', 'The time of a register reading must be a whole second'))
+    .flatMap(reading => refuseRegister(reading, options.at) ?? [])
   const [first, ...rest] = readings.filter(isWhole)
   if (first === undefined) return { ...nothingSent, refused: early }
   const path = '/meters/cumulative/epoch'
@@ -270,12 +291,10 @@ const explainRegister = (
   error: string,
   at: number,
 ): RefusedRow => {
-  const { start, value, recordReferenceId, units } = reading
-  const reference = recordReferenceId === null ? {} : { record_reference_id: recordReferenceId }
-  const element = { time: start / 1000, value: exactNumber(value), ...reference }
-  const read = readReading(element, units === 'WH' ? 'WH' : 'KWH', at)
-  if (!read.ok) return refuse(reading, read.refusal.field ?? null, read.refusal.code, read.refusal.message)
-  const first = readings.find(other => other.start === start)
+  const refusal = refuseRegister(reading, at)
+  if (refusal !== null) return refusal
+  const { start, isRestart } = reading
+  const first = readings.find(other => other.start === start && other.isRestart === isRestart)
   return first === undefined || first === reading
     ? refuse(reading, 'register', 'field_invalid', error)
     : refuseRepeat(reading, first.line)

@@ -38,10 +38,13 @@ export const readingToRecordLine = (reading: FileReading, nameOf: NameWriter = o
   return `${head},"units":"${reading.units}","value":${reading.value},${times}}`
 }
 
+/** Return the exact value of a reading; null withdraws the reading. */
+export const elementValue = ({ value }: FileReading) => (value === 'null' ? null : exactNumber(value))
+
 /** Return a reading as the parsed record of `PUT /meters/interval`, with its exact value. */
 export const readingToElement = (reading: FileReading): Readonly<Record<string, unknown>> => ({
   ...(JSON.parse(readingToRecordLine(reading)) as object),
-  value: exactNumber(reading.value),
+  value: elementValue(reading),
   ...(reading.confidence === null ? {} : { confidence: exactNumber(reading.confidence) }),
 })
 
@@ -50,8 +53,9 @@ export const readingToElement = (reading: FileReading): Readonly<Record<string, 
  * session and unit, at whole seconds.
  */
 export const readingsToRegisterBody = (readings: readonly [FileReading, ...FileReading[]]): string => {
-  const data = readings.map(({ start, value, recordReferenceId }) => {
-    return `{"time":${start / 1000},"value":${value}${textMember('record_reference_id', recordReferenceId)}}`
+  const data = readings.map(({ start, value, recordReferenceId, isRestart }) => {
+    const restart = isRestart ? ',"restart":true' : ''
+    return `{"time":${start / 1000},"value":${value}${restart}${textMember('record_reference_id', recordReferenceId)}}`
   })
   const [first] = readings
   return `{${objectMembers(first)}${directionsText(first)},"units":"${first.units}","data":[${data.join(',')}]}`

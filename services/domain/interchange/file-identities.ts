@@ -27,6 +27,7 @@ type Series = {
   readonly flow: string
   readonly tariff: string
   readonly isRegister: boolean
+  readonly isRestart: boolean
   readonly length: number
   /** -1 if the times of the file descend. */
   sign: 1 | -1
@@ -48,6 +49,7 @@ const tariffOf = ({ directions }: FileReading): string => directions?.tariffDire
 const identityText = (reading: FileReading): string =>
   JSON.stringify([
     ...[keyOf(reading.location), keyOf(reading.device), flowOf(reading), tariffOf(reading), reading.isRegister],
+    reading.isRestart,
     ...[reading.start, reading.end],
     ...(reading.isRegister ? [] : [reading.sessionReferenceId, reading.recordReferenceId]),
   ])
@@ -114,7 +116,12 @@ const extendSeries = (series: Series, start: number, line: number): number | nul
 const findSeries = (seriesOfMeter: readonly Series[], reading: FileReading): Series | undefined => {
   const [flow, tariff, length] = [flowOf(reading), tariffOf(reading), reading.end - reading.start]
   return seriesOfMeter.find(
-    one => one.length === length && one.flow === flow && one.tariff === tariff && one.isRegister === reading.isRegister,
+    one =>
+      one.length === length &&
+      one.flow === flow &&
+      one.tariff === tariff &&
+      one.isRegister === reading.isRegister &&
+      one.isRestart === reading.isRestart,
   )
 }
 
@@ -148,6 +155,7 @@ export const fileIdentities = (maxBytes: number): FileIdentities => {
       if (all.length === maxSeriesOfMeter) return undefined
       series = {
         ...{ flow: flowOf(reading), tariff: tariffOf(reading), isRegister: reading.isRegister },
+        isRestart: reading.isRestart,
         ...{ length: reading.end - reading.start, sign: 1, runs: [] },
       }
       all.push(series)

@@ -36,10 +36,12 @@ export type Directions = {
 /**
  * Reading of a file. `value` and `confidence` are decimal texts without leading zeros, as in JSON.
  * `start` and `end` are instants (ms). A register reading has the value of a register at `end`; its start is the same.
+ * Its value is `null`, as in JSON, if the row withdraws the reading. `isRestart`: first reading of a new meter.
  */
 export type FileReading = {
   readonly line: number
   readonly isRegister: boolean
+  readonly isRestart: boolean
   readonly location: ObjectName
   readonly device: ObjectName | null
   readonly sessionReferenceId: string | null

@@ -9,6 +9,7 @@ export type StoredRecord = {
     readonly start_time: string
     readonly end_time: string
     readonly record_reference_id: string | null
+    readonly session_reference_id: string | null
     readonly energy: { readonly value: number }
     readonly tariff: { readonly cost: { readonly value: number | null; readonly confidence: number } }
   }

@@ -14,7 +14,14 @@ const batchOf = (...entries: readonly (readonly [location: ObjectName, device: O
   entries.forEach(([location, device, at], index) => {
     const reading: FileReading = {
       ...{ line: index + 1, location, device, start: at * hour, end: (at + 1) * hour, value: '1', units: 'WH' },
-      ...{ isRegister: false, directions: null, confidence: null, sessionReferenceId: null, recordReferenceId: null },
+      ...{
+        isRegister: false,
+        isRestart: false,
+        directions: null,
+        confidence: null,
+        sessionReferenceId: null,
+        recordReferenceId: null,
+      },
     }
     batch.add(reading)
   })

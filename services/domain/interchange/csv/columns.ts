@@ -5,6 +5,7 @@ export const readingFields = [
   'time',
   'value',
   'register',
+  'restart',
   'unit',
   'location',
   'location_reference',

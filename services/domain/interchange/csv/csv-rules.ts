@@ -28,7 +28,7 @@ export type CsvRules = {
   readonly ambiguous: AmbiguousChoice
   /** Rows to read: those whose columns have these texts. */
   readonly where: readonly ColumnText[]
-  /** Words of the file for a unit or a direction, in upper case, with the words of the service. */
+  /** Words of the file for a unit, a direction, a truth or a withdrawal, in upper case, with the words of the service. */
   readonly words: ReadonlyMap<string, string>
   /** Texts of an export have no apostrophe that guards formulas. */
   readonly isRaw: boolean
@@ -71,6 +71,11 @@ const longProblem = (has: HasColumn, { interval, label, zone }: CsvRules): Colum
       ? null
       : { problem: 'The time of the readings is unknown. Name its column: --columns time=HEADING.' }
   }
+  if (has('restart'))
+    return {
+      problem:
+        'The column restart is for readings of a register. Name their column: --columns register=HEADING. Or ignore it: --columns restart=.',
+    }
   if (!has('value')) return { problem: 'The column of the energy is unknown. Name it: --columns value=HEADING.' }
   if (has('start') && has('end')) return null
   if (!has('start', 'end', 'time')) {

@@ -29,6 +29,7 @@ const readingOf = ({ members, value, isRegister, line }: ReadLong, start: number
   const reading: FileReading = {
     line,
     isRegister,
+    isRestart: members.isRestart,
     location: members.location,
     device: members.device,
     sessionReferenceId: members.sessionReferenceId,

@@ -20,7 +20,19 @@ export type RowMembers = {
   readonly directions: Directions | null
   readonly units: EnergyUnits
   readonly confidence: string | null
+  readonly isRestart: boolean
 }
+
+const truths: ReadonlyMap<string, boolean> = new Map([
+  ['', false],
+  ['FALSE', false],
+  ['0', false],
+  ['TRUE', true],
+  ['1', true],
+])
+
+/** Return the meaning of a word of the file. Words without a meaning stay. */
+const meaningOf = (word: string, { words }: CsvRules): string => words.get(word.toUpperCase()) ?? word
 
 /** Reads cells of a row by field. */
 export type CellReader = (cells: readonly string[], field: string) => string
@@ -64,20 +76,19 @@ const textOrNull = (text: string): string | null => (text === '' ? null : text)
 
 /**
  * Return a reader of the members of a row. Cells win over the values for all rows.
- * The reader refuses rows without location, and words that are no unit, direction or number.
+ * The reader refuses rows without location, and words that are no unit, direction, number or truth.
  */
 export const memberReader = (header: readonly string[], columns: Columns, rules: CsvRules) => {
   const cell = cellReader(columns)
   const text = textReader(header, columns, rules)
-  const wordOf = (word: string): string => rules.words.get(word.toUpperCase()) ?? word
   return (cells: readonly string[], line: number): RowMembers | RefusedRow => {
     const location = nameOf(cell(cells, 'location'), text(cells, 'location_reference'), rules.location)
     if (location === null) return refusedRow(line, 'location', 'location_not_found', 'The row names no location.')
-    const unitText = wordOf(cell(cells, 'unit'))
+    const unitText = meaningOf(cell(cells, 'unit'), rules)
     const units = unitText === '' ? rules.unit : unitOf(unitText)
     if (units === undefined || units === null)
       return refusedRow(line, 'unit', 'field_invalid', `"${unitText}" is no unit. Units are WH, KWH, W and KW.`)
-    const word = wordOf(cell(cells, 'direction'))
+    const word = meaningOf(cell(cells, 'direction'), rules)
     const directions = word === '' ? rules.directions : directionsOf(word)
     if (directions === undefined) {
       const message = `"${word}" is no direction. Directions are ${directionWords.join(', ')}.`
@@ -87,6 +98,12 @@ export const memberReader = (header: readonly string[], columns: Columns, rules:
     const confidence = confidenceText === '' ? null : numberTextOf(confidenceText, rules.marks)
     if (confidence === undefined)
       return refusedRow(line, 'confidence', 'not_a_number', `"${confidenceText}" is not a number.`)
+    const restart = meaningOf(cell(cells, 'restart'), rules)
+    const isRestart = truths.get(restart.toUpperCase())
+    if (isRestart === undefined) {
+      const message = `"${restart}" is neither true nor false. Give its meaning, such as --map ${restart}=true.`
+      return refusedRow(line, 'restart', 'field_invalid', message)
+    }
     return {
       location,
       device: nameOf(cell(cells, 'device'), text(cells, 'device_reference'), rules.device),
@@ -95,12 +112,13 @@ export const memberReader = (header: readonly string[], columns: Columns, rules:
       directions,
       units,
       confidence,
+      isRestart,
     }
   }
 }
 
 /**
- * Return a reader of the value of a row: its text as a number, null if it is blank. Joined columns are added exactly. Of
+ * Return a reader of the value of a row: its text as a number of JSON, or `null` for a withdrawn register; null if it is blank. Joined columns are added exactly. Of
  * intervals, a blank column adds nothing; of registers, all columns or none must have a value.
  */
 export const valueReader = (
@@ -121,12 +139,19 @@ export const valueReader = (
       if (value !== null) numbers.push(value)
     }
     if (numbers.length === 0) return null
+    if (numbers.includes(withdrawnValue)) {
+      if (numbers.length === columns.length && numbers.every(value => value === withdrawnValue)) return withdrawnValue
+      return refusedRow(line, field, 'not_a_number', 'All registers of the sum must be withdrawn, or none.')
+    }
     if (numbers.length === columns.length || field === 'value') return sumNumberTexts(numbers)
     return refusedRow(line, field, 'not_a_number', 'Each register of the sum must have a value.')
   }
 }
 
-/** Read the text of a value; null if it is blank. Refuses texts that are not numbers. */
+/** Value of a row that withdraws the reading of its time, and the word for it. */
+const [withdrawnValue, withdrawnWord] = ['null', 'WITHDRAWN']
+
+/** Read the text of a value; null if it is blank. Refuses texts that are not numbers. A register can be withdrawn. */
 export const readValueText = (
   text: string,
   rules: CsvRules,
@@ -134,6 +159,7 @@ export const readValueText = (
   field: string,
 ): string | null | RefusedRow => {
   if (text === '') return null
+  if (field === 'register' && meaningOf(text, rules).toUpperCase() === withdrawnWord) return withdrawnValue
   const value = numberTextOf(text, rules.marks)
   if (value !== undefined) return value
   const hint = /^[\d.,\s'’+-]+$/.test(text) ? ' Set --decimal and --thousands to the marks of the file.' : ''

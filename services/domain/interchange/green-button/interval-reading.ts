@@ -62,7 +62,7 @@ export const readIntervalReading = (reading: EspiValue, line: number, meter: Esp
     return refusedRow(line, 'value', 'value_out_of_range', 'Only net energy can be negative.')
   const isSold = flow === 'OUTBOUND' || isNegative
   const result: FileReading = {
-    ...{ line, isRegister, location: meter.location, device: meter.device },
+    ...{ line, isRegister, isRestart: false, location: meter.location, device: meter.device },
     ...{ sessionReferenceId: null, recordReferenceId: null, units, confidence },
     directions: directionsOf(isSold ? 'EXPORT' : 'IMPORT') ?? null,
     value: shifted(isNegative ? text.slice(1) : text, exponent),

@@ -7,7 +7,14 @@ import { hourMs } from '../../../../services/domain/interval.ts'
 const enough = 64 * 1_048_576
 
 const base: FileReading = {
-  ...{ line: 2, isRegister: false, location: { reference: 'depot' }, device: null, sessionReferenceId: null },
+  ...{
+    line: 2,
+    isRegister: false,
+    isRestart: false,
+    location: { reference: 'depot' },
+    device: null,
+    sessionReferenceId: null,
+  },
   ...{ recordReferenceId: null, directions: null, units: 'KWH', value: '1', confidence: null, start: 0, end: hourMs },
 }
 
@@ -16,9 +23,10 @@ const outbound = { energyFlowDirection: 'OUTBOUND', tariffDirection: 'EXPORT' } 
 
 /** The identity as text, by the rules of records and of register readings. */
 const identityOf = (reading: FileReading): string => {
-  const { location, device, sessionReferenceId, recordReferenceId, directions, start, end, isRegister } = reading
+  const { location, device, sessionReferenceId, recordReferenceId, directions, start, end } = reading
+  const { isRegister, isRestart } = reading
   const references = isRegister ? [] : [sessionReferenceId, recordReferenceId]
-  return JSON.stringify([location, device, ...references, directions ?? inbound, start, end, isRegister])
+  return JSON.stringify([location, device, ...references, directions ?? inbound, start, end, isRegister, isRestart])
 }
 
 /** Lines of the first readings with the same identity, by a map of all identities. */
@@ -48,19 +56,21 @@ const stretch = fc.record({
   session: fc.constantFrom(null, null, null, 's', 't'),
   directions: fc.constantFrom(null, inbound, outbound),
   isRegister: fc.constantFrom(false, false, false, true),
+  isRestart: fc.constantFrom(false, false, true),
 })
 
 const readingsOf = (stretches: readonly (typeof stretch extends fc.Arbitrary<infer T> ? T : never)[]) => {
   let line = 1
-  return stretches.flatMap(({ start, step, count, lineStep, hours, device, session, directions, isRegister }) =>
-    Array.from({ length: count }, (_, index): FileReading => {
-      line += lineStep
-      const at = (start + step * index) * hourMs
-      return {
-        ...{ ...base, line, isRegister, directions, start: at, end: isRegister ? at : at + hours * hourMs },
-        ...{ device: device === null ? null : { reference: device }, sessionReferenceId: session },
-      }
-    }),
+  return stretches.flatMap(
+    ({ start, step, count, lineStep, hours, device, session, directions, isRegister, ...more }) =>
+      Array.from({ length: count }, (_, index): FileReading => {
+        line += lineStep
+        const at = (start + step * index) * hourMs
+        return {
+          ...{ ...base, ...more, line, isRegister, directions, start: at, end: isRegister ? at : at + hours * hourMs },
+          ...{ device: device === null ? null : { reference: device }, sessionReferenceId: session },
+        }
+      }),
   )
 }
 
@@ -86,6 +96,7 @@ describe('identities of a file', () => {
         { directions: outbound },
       ],
       ...[{ end: 2 * hourMs }, { device: { reference: 'a' } }, { location: { reference: 'b' } }, { isRegister: true }],
+      { isRestart: true },
     ]
     const readings = [base, ...others.map((other, index) => ({ ...base, ...other, line: index + 3 }))]
     expect(noteAll(readings).lines).toEqual(readings.map(() => null))
