@@ -78,6 +78,15 @@ export type Client<Operations, Inputs, RecordInput, Batch> = Operations & {
     records: Iterable<RecordInput> | AsyncIterable<RecordInput>,
     options?: ChunkOptions & { readonly signal?: AbortSignal },
   ) => AsyncGenerator<Batch>
+  /**
+   * Upload a text in CSV, with at most 10,000 readings, in one request. `query` names its columns, unit and zone, as the
+   * options of `wattledger import readings` do. A repeat counts each record once.
+   */
+  readonly submitCsv: (
+    text: string,
+    query: Inputs extends { readonly meterSubmit: { readonly query?: infer Query } } ? Query : never,
+    options?: CallOptions,
+  ) => Promise<Batch>
   /** Wait until all records of a batch are processed or failed. Throws after `timeoutMs`, by default 60,000. */
   readonly waitForBatch: (id: string, options?: { readonly timeoutMs?: number }) => Promise<Batch>
 }
@@ -174,6 +183,8 @@ export const createAnyClient = (api: Api, options: ClientOptions): Readonly<Reco
     download: async (name: string, accept: string, input: AnyInput) => stream(rowOf(name), input, accept),
     waitForBatch: (id: string, limits?: { readonly timeoutMs?: number }) =>
       waitForBatch(() => json(rowOf('meterBatchRead'), { path: { id } }), id, limits),
+    submitCsv: (body: string, query: object, options: CallOptions = {}) =>
+      json(rowOf('meterSubmit'), { ...options, query, body }, { 'Content-Type': 'text/csv' }),
     submitRecords: async function* (
       records: Iterable<unknown>,
       { signal, ...chunks }: ChunkOptions & CallOptions = {},
