@@ -102,7 +102,7 @@ export const describeFieldWay = (
   login: () => Promise<Client>,
   way: FieldWay,
   { hasLongFiles = true } = {},
-): void =>
+): void => {
   describe(name, () => {
     it.each(registerCases)('$title', async ({ location, refused, stored, units, data }) => {
       const client = await login()
@@ -153,3 +153,4 @@ export const describeFieldWay = (
       expect(stored.reduce((sum, { data }) => sum + data.energy.value, 0)).toBe(12_000)
     })
   })
+}
