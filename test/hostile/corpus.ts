@@ -11,6 +11,7 @@ import { paths } from './inputs/paths.ts'
 import { plans } from './inputs/plans.ts'
 import { reads } from './inputs/reads.ts'
 import { records } from './inputs/records.ts'
+import { registers } from './inputs/registers.ts'
 import { tariffs } from './inputs/tariffs.ts'
 import { webhooks } from './inputs/webhooks.ts'
 
@@ -22,6 +23,7 @@ export const corpus: readonly HostileInput[] = [
   ...tariffs,
   ...imports,
   ...records,
+  ...registers,
   ...reads,
   ...plans,
   ...bills,
