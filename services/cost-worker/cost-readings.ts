@@ -1,10 +1,11 @@
-import { dipMs, type RegisterRule } from '../domain/record/reading-rules.ts'
+import { dipMs, maxLeftOut, type RegisterRule } from '../domain/record/reading-rules.ts'
 import { recordDefaults } from '../domain/record/record.ts'
 import { type RegisterInterval, type RegisterUpdate, updateRegister } from '../domain/record/register.ts'
 import { tenantKey } from '../domain/tenant.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import {
   type FoundReadings,
+  joinFound,
   type MeterReadingRow,
   readingsAround,
   registerKey,
@@ -64,8 +65,8 @@ type RegisterKind = RegisterRule['kind'] | undefined
  * reads the store once for each account and mode, and again for registers whose intervals depend on readings further
  * away.
  * Law: the same messages give the same rows, even if some or all of them are stored already.
- * Failures depend on the readings that were stored before. Therefore store `failures` before `readings`, and `readings`
- * after all other rows.
+ * Failures depend on the readings that were stored before, and on the division into steps. Therefore store `failures`
+ * before `readings`, and `readings` after all other rows.
  * The function updates `newest`. Clear it after a step that was not stored, and after an assignment or an erasure.
  */
 export const costReadings = async (
@@ -96,8 +97,17 @@ type Registers = ReadonlyMap<string, readonly ReadingToStore[]>
 /** Return the properties of a register, as its newest message has them. */
 const ruleOf = (own: readonly ReadingToStore[]): RegisterRule | null => own.at(-1)?.rule ?? null
 
-/** Times in ms around new readings from which all stored readings are read, tried in this order. */
-const nearTimesMs = [0, 4 * dipMs, 60 * dipMs, 100_000 * dipMs]
+/** Readings that are read at each edge of a gap if the nearest ones do not suffice: all that can be left out in a row. */
+const wideEdge = maxLeftOut + 1
+/** LIFETIME registers that are read together: each of them can have 172,800 readings within 24 h of a new one. */
+const maxLifetimeRegisters = 20
+
+/** New readings of a register, the times (ms) around which stored readings are needed, and the readings found before. */
+type RegisterToRead = {
+  readonly own: readonly ReadingToStore[]
+  readonly times: readonly number[]
+  readonly found: FoundReadings
+}
 
 /** Update each register, with as many stored readings around its new readings as it needs. */
 const updateRegisters = async (
@@ -106,43 +116,64 @@ const updateRegisters = async (
   newest: NewestReadings,
 ): Promise<ReadonlyMap<string, RegisterUpdate<MeterReadingRow>>> => {
   const updates = new Map<string, RegisterUpdate<MeterReadingRow>>()
-  const update = (key: string, own: readonly ReadingToStore[], stored: FoundReadings): void => {
+  let toRead = new Map<string, RegisterToRead>()
+  const update = (key: string, own: readonly ReadingToStore[], found: FoundReadings): void => {
     const rows = own.map(({ row }) => row)
-    const updated = updateRegister(ruleOf(own), stored, rows)
-    if (updated !== null) updates.set(key, updated)
+    const updated = updateRegister(ruleOf(own), found, rows)
+    if ('missingAfter' in updated) toRead.set(key, { own, times: [...updated.missingAfter], found })
+    else updates.set(key, updated)
   }
   for (const [key, own] of registers) {
-    const known = newest.get(key)
-    const last = known?.readings.at(-1)
-    if (known === undefined || last === undefined || known.kind !== ruleOf(own)?.kind) continue
-    if (own.every(({ row }) => row.time > last.time)) update(key, own, { ...known, gapsAfter: new Set() })
+    const known = newestBefore(newest, key, own)
+    if (known !== null) update(key, own, { readings: known, gapsAfter: new Set() })
+    else toRead.set(key, { own, times: [...new Set(own.map(({ row }) => row.time))], found: noReadings })
   }
-  for (const nearMs of nearTimesMs) {
-    const missing = [...registers].filter(([key]) => !updates.has(key))
-    if (missing.length === 0) break
-    const stored = await gatherStored(db, new Map(missing), nearMs)
-    for (const [key, own] of missing) update(key, own, stored.get(key) ?? noReadings)
+  for (let edge = 1; toRead.size > 0; edge = wideEdge) {
+    const all = [...toRead]
+    toRead = new Map()
+    const others = all.filter(register => !isLifetime(register))
+    for (const group of [others, ...groupsOf(all.filter(isLifetime), maxLifetimeRegisters)]) {
+      const stored = await gatherStored(db, group, edge)
+      for (const [key, { own, found }] of group) update(key, own, joinFound(found, stored.get(key) ?? noReadings))
+    }
   }
   return updates
 }
 
+/** Return the remembered readings of a register if all its new readings are later; else null. */
+const newestBefore = (
+  newest: NewestReadings,
+  key: string,
+  own: readonly ReadingToStore[],
+): readonly MeterReadingRow[] | null => {
+  const known = newest.get(key)
+  const last = known?.readings.at(-1)
+  if (known === undefined || last === undefined || known.kind !== ruleOf(own)?.kind) return null
+  return own.every(({ row }) => row.time > last.time) ? known.readings : null
+}
+
+const groupsOf = <Item>(all: readonly Item[], size: number): readonly (readonly Item[])[] =>
+  Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size))
+
+const isLifetime = ([, { own }]: readonly [string, RegisterToRead]): boolean => ruleOf(own)?.kind === 'LIFETIME'
+
 const noReadings: FoundReadings = { readings: [], gapsAfter: new Set() }
 
-/** Read the stored readings around the new readings of each register. A dip needs those of 24 h at least. */
+/** Read the stored readings around the times of each register. A dip needs those of 24 h. */
 const gatherStored = async (
   db: ClickHouse,
-  registers: Registers,
-  nearMs: number,
+  registers: readonly (readonly [string, RegisterToRead])[],
+  edge: number,
 ): Promise<ReadonlyMap<string, FoundReadings>> => {
   const stored = new Map<string, FoundReadings>()
-  const queries = [...registers.values()].map(own => ({
+  const queries = registers.map(([, { own, times }]) => ({
     register: (own[0] as ReadingToStore).row,
-    times: [...new Set(own.map(({ row }) => row.time))].sort((a, b) => a - b),
-    nearMs: ruleOf(own)?.kind === 'LIFETIME' ? Math.max(nearMs, dipMs) : nearMs,
+    times: times.toSorted((a, b) => a - b),
+    nearMs: ruleOf(own)?.kind === 'LIFETIME' ? dipMs : 0,
   }))
   for (const tenantQueries of Map.groupBy(queries, ({ register }) => tenantKey(register)).values()) {
     const [{ register }] = tenantQueries as [(typeof queries)[number]]
-    for (const [key, found] of await readingsAround(db, register, tenantQueries)) stored.set(key, found)
+    for (const [key, found] of await readingsAround(db, register, tenantQueries, edge)) stored.set(key, found)
   }
   return stored
 }

@@ -34,11 +34,13 @@ export type ActiveReading<Reading extends ReadingValue> = Reading & { readonly v
 
 /**
  * State of a register after a reading. `base` opens the next interval; null before the first reading. `suspect` came
- * after `base` at an implausible power; it opens the next interval if the next reading continues it.
+ * after `base` at an implausible power; it opens the next interval if the next reading continues it. `leftOut`: number
+ * of readings after `base`, all of which are left out as a base.
  */
 export type RegisterState<Reading extends ReadingValue> = {
   readonly base: ActiveReading<Reading> | null
   readonly suspect: ActiveReading<Reading> | null
+  readonly leftOut: number
 }
 
 /**
@@ -55,6 +57,8 @@ export type ReadingResult<Reading extends ReadingValue> = {
 
 /** Time in ms after a reading in which a higher reading proves that the reading is a dip. */
 export const dipMs: number = dayMs
+/** Maximum number of readings in a row that are left out as a base. The last one is a base again. */
+export const maxLeftOut = 1_000
 /** 10 MW in 1e-6 W: the highest plausible power of a register without `maxPower`. */
 export const defaultMaxPower = 10_000_000_000_000n
 /** 1 kWh in 1e-6 Wh. */
@@ -106,37 +110,62 @@ export const refusePower = (
   ).refusal
 }
 
+/** Return the range of a register in 1e-6 Wh, after which it continues at 0; null if it is unknown. */
+export const rangeOf = (rule: RegisterRule | null): Energy | null =>
+  rule?.kind === 'LIFETIME' && rule.digits !== null ? 10n ** BigInt(rule.digits) * kilowattHour : null
+
+/** Return the state after a reading that is a base. */
+export const stateAfterBase = <Reading extends ReadingValue>(
+  base: ActiveReading<Reading> | null,
+): RegisterState<Reading> => ({ base, suspect: null, leftOut: 0 })
+
+/** Return the state after a reading that is left out as a base: a suspect one, if it is no dip and inside the range. */
+export const stateAfterLeftOut = <Reading extends ReadingValue>(
+  rule: RegisterRule | null,
+  { base, suspect, leftOut }: RegisterState<Reading>,
+  reading: ActiveReading<Reading>,
+): RegisterState<Reading> => {
+  const range = rangeOf(rule)
+  const isSuspect = base !== null && reading.value >= base.value && (range === null || reading.value < range)
+  return { base, suspect: isSuspect ? reading : suspect, leftOut: leftOut + 1 }
+}
+
 /**
  * Apply the rules to a reading with a value, after all readings before it. `isFollowed` returns whether a reading
- * within 24 h after it, of the same meter, is at or above a value and below the range of the register, if it is known.
+ * within 24 h after it, of the same meter, is at or above a value and inside the range of the register.
  * Law: the result depends only on the readings in the order of time, never on their arrival.
  * Source: docs/rules/metering.md #register-readings.
  */
 export const applyReading = <Reading extends ReadingValue>(
   rule: RegisterRule | null,
-  { base, suspect }: RegisterState<Reading>,
+  state: RegisterState<Reading>,
   reading: ActiveReading<Reading>,
-  isFollowed: (value: Energy, range: Energy | null) => boolean,
+  isFollowed: (value: Energy) => boolean,
 ): ReadingResult<Reading> => {
-  const leftOut = (refusal: Refusal, next = suspect): ReadingResult<Reading> => ({
-    ...{ state: { base, suspect: next }, opening: null, energy: 0n, refusal, isDoubtful: true },
-  })
+  const { base, suspect } = state
   const opens = (refusal: Refusal | null): ReadingResult<Reading> => ({
-    ...{ state: { base: reading, suspect: null }, opening: null, energy: 0n, refusal, isDoubtful: false },
+    ...{ state: stateAfterBase(reading), opening: null, energy: 0n, refusal, isDoubtful: false },
   })
+  const leftOut = (refusal: Refusal): ReadingResult<Reading> =>
+    state.leftOut + 1 >= maxLeftOut
+      ? opens(refusal)
+      : {
+          ...{ state: stateAfterLeftOut(rule, state, reading), opening: null, energy: 0n },
+          ...{ refusal, isDoubtful: true },
+        }
   const closes = (opening: ActiveReading<Reading>, energy: Energy): ReadingResult<Reading> =>
     reading.time - opening.time > maxRecordMs ? opens(tooLong) : { ...opens(null), opening, energy }
   const maxPower = rule?.maxPower ?? defaultMaxPower
   const rises = (opening: ActiveReading<Reading>, energy: Energy): boolean =>
     isPlausible(energy, reading.time - opening.time, maxPower)
 
-  const range = rule?.kind === 'LIFETIME' && rule.digits !== null ? 10n ** BigInt(rule.digits) * kilowattHour : null
+  const range = rangeOf(rule)
   if (range !== null && reading.value >= range) return leftOut(aboveRange(range))
   if (reading.isRestart || base === null) return opens(null)
   if (reading.value < base.value) {
     if (rule?.kind === 'SESSION') return opens(null)
-    if (rule?.kind === 'LIFETIME' && isFollowed(base.value, range)) return leftOut(dip)
-    if (range !== null && base.value * 2n >= range && reading.value * 2n < range) {
+    if (rule?.kind === 'LIFETIME' && isFollowed(base.value)) return leftOut(dip)
+    if (range !== null && base.value < range && base.value * 2n >= range && reading.value * 2n < range) {
       const energy = range - base.value + reading.value
       if (rises(base, energy)) return closes(base, energy)
     }
@@ -144,7 +173,7 @@ export const applyReading = <Reading extends ReadingValue>(
   }
   const opening = suspect !== null && reading.value >= suspect.value ? suspect : base
   const energy = reading.value - opening.value
-  return rises(opening, energy) ? closes(opening, energy) : leftOut(implausible(maxPower), reading)
+  return rises(opening, energy) ? closes(opening, energy) : leftOut(implausible(maxPower))
 }
 
 const aboveRange = (range: Energy): Refusal =>

@@ -167,7 +167,7 @@ describe('the readings of a step', () => {
           .flatMap(([, { form }]) => (form === null ? [] : [form]))
         expect(found).toEqual(oracleIntervals(rule, all))
       }),
-      { numRuns: 15 },
+      { numRuns: 15, endOnFailure: true },
     )
   })
 })

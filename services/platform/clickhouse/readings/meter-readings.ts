@@ -164,15 +164,24 @@ const queryLiteral = ({ register, times, nearMs }: ReadingQuery): string => {
   return `(${[...ids, ...directions, `[${times.map(wholeDigits).join(',')}]`, wholeDigits(nearMs)].join(',')})`
 }
 
+/** The first readings of a gap, its last base, and its last readings, each by place. One reading needs no sorting. */
+const edgesOf = (edge: number): string => {
+  const base = 'if(countIf(is_base) = 0, [], [argMaxIf(reading, place, is_base)]) AS base_edge'
+  if (edge === 1) return `[argMin(reading, place)] AS first_edge, ${base}, [argMax(reading, place)] AS last_edge`
+  const sorted = (order: string): string => `groupArraySorted(${edge})((${order}, reading)).2`
+  return `${sorted('place')} AS first_edge, ${base}, arrayReverse(${sorted('place_from_end')}) AS last_edge`
+}
+
 /**
  * Read the readings near the queried times among those that match `condition`. The queried times divide the time of a
- * register into gaps. Returns the readings near the queried times, and of each gap the first one, the last one that is
- * a base, and the last one.
+ * register into gaps. Returns the readings near the queried times, and of each gap the first `edge` ones, the last one
+ * that is a base, and the last `edge` ones. Leaves out withdrawn readings at other times.
  */
 const readNearest = async (
   db: ClickHouse,
   tenant: Tenant,
   queries: readonly ReadingQuery[],
+  edge: number,
   condition: string,
 ): Promise<readonly FoundReading[]> => {
   const objectsAre = (column: string, of: (register: Register) => string | null): string =>
@@ -186,20 +195,21 @@ const readNearest = async (
         'Array(Tuple(String, String, Enum8(\\'INBOUND\\' = 0, \\'OUTBOUND\\' = 1), Enum8(\\'IMPORT\\' = 0, \\'EXPORT\\' = 1, \\'LOCAL\\' = 2), Array(Int64), Int64))')) AS query))
     SELECT ${names.map((name, index) => `found.1.${index + 1} AS ${name}`).join(', ')}, found.2 AS is_before_gap
     FROM (
-      SELECT arrayDistinct([argMin(reading, place), if(countIf(is_base) = 0, argMin(reading, place),
-          argMaxIf(reading, place, is_base)), argMax(reading, place)]) AS edges,
-        arrayJoin(arrayMap((edge, number) -> (edge, CAST(number < length(edges) AND count() > length(edges), 'Bool')),
-          edges, arrayEnumerate(edges))) AS found
+      SELECT arrayDistinct(arrayConcat(first_edge, base_edge, last_edge)) AS edges,
+        arrayJoin(arrayMap((edge, number) -> (edge, CAST(number >= ${edge} AND number + ${edge} <= length(edges)
+          AND total > length(edges), 'Bool')), edges, arrayEnumerate(edges))) AS found
+      FROM (SELECT ${edgesOf(edge)}, count() AS total
       FROM (
         SELECT tuple(${names.join(', ')}) AS reading, toUnixTimestamp64Milli(time) AS at, ${key},
-          (at, is_restart) AS place, NOT is_withdrawn AND NOT is_doubtful AS is_base,
+          (at, is_restart) AS place, (-at, NOT is_restart) AS place_from_end, NOT is_withdrawn AND NOT is_doubtful AS is_base,
           arrayExists(requested -> abs(requested - at) <= near, times) AS is_near,
           if(is_near, (at, is_restart), (0, false)) AS near_place,
           arrayCount(requested -> requested <= at, times) AS gap
         FROM (SELECT ${names.join(', ')} ${meterReadings(tenant, `${locationsAre} AND ${devicesAre} AND ${condition}`)}) AS readings
         INNER JOIN queries USING (${key})
+        WHERE NOT is_withdrawn OR has(times, at)
       )
-      GROUP BY ${key}, gap, is_near, near_place
+      GROUP BY ${key}, gap, is_near, near_place)
     ) ${readSettings}`
   const rows: FoundReading[] = []
   for await (const block of db.stream(statement, tenant))
@@ -252,7 +262,7 @@ export const registerKey = ({
   tariffDirection,
 }: Register): string => `${accountId}/${liveMode}/${locationId}/${deviceId}/${energyFlowDirection}/${tariffDirection}`
 
-/** Return the queries whose first time has no earlier base among `found`. */
+/** Return the queries without a base among `found` that is before all readings near their times. */
 const withoutEarlierBase = (
   queries: readonly ReadingQuery[],
   found: readonly FoundReading[],
@@ -264,7 +274,8 @@ const withoutEarlierBase = (
     earliest.set(key, Math.min(row.time, earliest.get(key) ?? row.time))
   }
   return queries.filter(
-    query => (earliest.get(registerKey(query.register)) ?? Number.POSITIVE_INFINITY) >= firstTimeOf(query),
+    query =>
+      (earliest.get(registerKey(query.register)) ?? Number.POSITIVE_INFINITY) >= firstTimeOf(query) - query.nearMs,
   )
 }
 
@@ -274,21 +285,36 @@ export type FoundReadings = {
   readonly gapsAfter: ReadonlySet<MeterReadingRow>
 }
 
+/** Return all readings that two reads of a register found. Readings are missing where each of both misses some. */
+export const joinFound = (first: FoundReadings, second: FoundReadings): FoundReadings => {
+  if (first.readings.length === 0) return second
+  const placeOf = ({ time, isRestart }: MeterReadingRow): number => time * 2 + Number(isRestart)
+  const found = new Map([...first.readings, ...second.readings].map(row => [placeOf(row), row]))
+  const complete = new Set(
+    [first, second].flatMap(({ readings, gapsAfter }) => readings.filter(row => !gapsAfter.has(row)).map(placeOf)),
+  )
+  const readings = [...found.values()]
+  return { readings, gapsAfter: new Set(readings.filter(row => !complete.has(placeOf(row)))) }
+}
+
 /**
- * Read the queried readings of each register, and their neighbours: on both sides the nearest reading and the nearest
- * base. Returns them by `registerKey`, each reading once; other readings of the same registers may be included.
+ * Read the queried readings of each register, and their neighbours: on both sides the nearest `edge` readings, and the
+ * nearest base before them. Returns them by `registerKey`, each reading once; other readings of the same registers may
+ * be included. Withdrawn readings are found at the queried times only.
  */
 export const readingsAround = async (
   db: ClickHouse,
   tenant: Tenant,
   queries: readonly ReadingQuery[],
+  edge = 1,
 ): Promise<ReadonlyMap<string, FoundReadings>> => {
-  const found = new Map<string, FoundReading>()
+  const found = new Map<string, FoundReadings>()
   const addFound = (rows: readonly FoundReading[]): void => {
-    for (const one of rows) {
-      const place = `${registerKey(one.row)}/${one.row.time}/${one.row.isRestart}`
-      // Two statements can find a reading. If one of them has found all readings up to the next one, there is no gap.
-      found.set(place, { row: one.row, isBeforeGap: one.isBeforeGap && found.get(place)?.isBeforeGap !== false })
+    for (const [key, own] of Map.groupBy(rows, ({ row }) => registerKey(row))) {
+      const gapsAfter = new Set(own.flatMap(({ row, isBeforeGap }) => (isBeforeGap ? [row] : [])))
+      const one = { readings: own.map(({ row }) => row), gapsAfter }
+      const earlier = found.get(key)
+      found.set(key, earlier === undefined ? one : joinFound(earlier, one))
     }
   }
   for (const statement of statementsOf(queries)) {
@@ -297,26 +323,17 @@ export const readingsAround = async (
     let remaining = statement
     let to: number | null = null
     for (const lookBackMs of lookBacksMs) {
-      if (lookBackMs !== null && lookBackMs < nearMs) continue
+      if (lookBackMs !== null && lookBackMs <= nearMs) continue
       const conditions = [
         lookBackMs === null ? 'true' : `time >= ${instantLiteral(first - lookBackMs)}`,
         to === null ? 'true' : `time < ${instantLiteral(to)}`,
       ]
-      const rows = await readNearest(db, tenant, remaining, conditions.join(' AND '))
+      const rows = await readNearest(db, tenant, remaining, edge, conditions.join(' AND '))
       addFound(rows)
       remaining = withoutEarlierBase(remaining, rows).map(query => ({ ...query, times: query.times.slice(0, 1) }))
       if (remaining.length === 0 || lookBackMs === null) break
       to = first - lookBackMs
     }
   }
-  const byRegister = Map.groupBy(found.values(), ({ row }) => registerKey(row))
-  return new Map(
-    [...byRegister].map(([key, all]) => [
-      key,
-      {
-        readings: all.map(({ row }) => row),
-        gapsAfter: new Set(all.flatMap(({ row, isBeforeGap }) => (isBeforeGap ? [row] : []))),
-      },
-    ]),
-  )
+  return found
 }

@@ -1,0 +1,32 @@
+import type { Energy } from '../quantity.ts'
+import { dipMs, type ReadingValue } from './reading-rules.ts'
+
+/**
+ * By the index of a reading: the highest value among the readings that can prove it a dip; null if there is none. These
+ * are the readings within 24 h after it, up to the next meter and inside `range`.
+ * Takes the readings by time. The time and the memory are linear.
+ */
+export const highestFollowers = (
+  readings: readonly ReadingValue[],
+  range: Energy | null,
+): readonly (Energy | null)[] => {
+  const highest = new Array<Energy | null>(readings.length).fill(null)
+  /** Indexes of readings after the current one, the latest first. Each has a higher value than all before it in time. */
+  let peaks: number[] = []
+  let latest = 0
+  for (let i = readings.length - 1; i >= 0; i -= 1) {
+    const { time, isRestart, value } = readings[i] as ReadingValue
+    while (latest < peaks.length && (readings[peaks[latest] as number] as ReadingValue).time > time + dipMs) latest += 1
+    if (latest < peaks.length) highest[i] = (readings[peaks[latest] as number] as ReadingValue).value
+    if (value === null || (range !== null && value >= range)) continue
+    if (isRestart) {
+      peaks = []
+      latest = 0
+      continue
+    }
+    while (peaks.length > latest && ((readings[peaks.at(-1) as number] as ReadingValue).value as Energy) <= value)
+      peaks.pop()
+    peaks.push(i)
+  }
+  return highest
+}

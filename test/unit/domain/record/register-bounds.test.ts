@@ -1,0 +1,130 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { maxLeftOut, type RegisterRule } from '../../../../services/domain/record/reading-rules.ts'
+import { updateRegister } from '../../../../services/domain/record/register.ts'
+import { hourMs, lifetime, type Reading, readingOf, rolling } from '../../../support/registers/readings.ts'
+import { oracleIntervals } from '../../../support/registers/register-oracle.ts'
+
+const secondMs = 1_000
+
+/** Settle all readings in one step. */
+const settle = (rule: RegisterRule | null, arrived: readonly Reading[], stored: readonly Reading[] = []) => {
+  const updated = updateRegister<Reading>(rule, { readings: stored, gapsAfter: new Set() }, arrived)
+  if ('missingAfter' in updated) throw new Error('No reading is missing here.')
+  const intervals = updated.intervals.flatMap(({ opening, consumption }) =>
+    consumption === null ? [] : [[opening.time, consumption.closing.time, consumption.energy] as const],
+  )
+  return { ...updated, intervals }
+}
+
+/** Readings of `count` seconds after the first hour, of which the rules leave out each one. */
+const leftOut = {
+  implausible: (count: number) => Array.from({ length: count }, (_, i) => 50_000 - i),
+  dips: (count: number) => Array.from({ length: count }, (_, i) => i % 3),
+  'out of range': (count: number) => Array.from({ length: count }, (_, i) => 500 + (i % 7)),
+}
+
+const series = (kind: keyof typeof leftOut, count: number, first = 2): readonly Reading[] =>
+  leftOut[kind](count).map((value, i) => readingOf(hourMs + i * secondMs, value, first + i))
+
+const cases = [
+  [null, 'implausible'],
+  [lifetime, 'implausible'],
+  [lifetime, 'dips'],
+  [rolling, 'out of range'],
+] as const
+
+describe('readings in a row that are left out', () => {
+  it.each(cases)('are at most so many that the last one is a base again (%o, %s)', (rule, kind) => {
+    for (const count of [maxLeftOut - 1, maxLeftOut]) {
+      const follower = readingOf(20 * hourMs, 12, count + 2)
+      const all = [readingOf(0, 10, 1), ...series(kind, count), follower]
+      const { intervals, failures, tail } = settle(rule, all)
+      expect(intervals).toEqual(oracleIntervals(rule, all))
+      expect(intervals.some(([, end]) => end === follower.time)).toBe(count < maxLeftOut || kind === 'dips')
+      expect(failures.length).toBeGreaterThanOrEqual(count)
+      expect(tail.length).toBeLessThanOrEqual(maxLeftOut + 2)
+    }
+  })
+
+  it('give the intervals of the oracle in any order and division', () => {
+    const steps = fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 8 })
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...cases),
+        fc.integer({ min: -2, max: 4 }),
+        steps,
+        fc.nat(),
+        (one, more, sizes, seed) => {
+          const [rule, kind] = one
+          const count = maxLeftOut + more
+          const all = [readingOf(0, 10, 1), ...series(kind, count), readingOf(20 * hourMs, 12, count + 2)]
+          const mixed = all.toSorted((a, b) => ((a.batch * 7919 + seed) % 1009) - ((b.batch * 7919 + seed) % 1009))
+          const arrived = mixed.map((reading, i) => ({
+            ...reading,
+            version: BigInt(i + 1),
+            sourceVersion: BigInt(i + 1),
+          }))
+          const rows = new Map<number, readonly [number, number, bigint] | null>()
+          let stored: readonly Reading[] = []
+          for (let from = 0, i = 0; from < arrived.length; i += 1) {
+            const step = arrived.slice(from, from + (sizes[i % sizes.length] as number))
+            from += step.length
+            const updated = updateRegister<Reading>(rule, { readings: stored, gapsAfter: new Set() }, step)
+            if ('missingAfter' in updated) throw new Error('No reading is missing here.')
+            for (const { opening, consumption } of updated.intervals)
+              rows.set(
+                opening.time,
+                consumption === null ? null : [opening.time, consumption.closing.time, consumption.energy],
+              )
+            const changed = new Map([...stored, ...updated.readings].map(reading => [reading.time, reading]))
+            stored = [...changed.values()]
+          }
+          const intervals = [...rows.values()].filter(row => row !== null).sort((a, b) => a[0] - b[0])
+          expect(intervals).toEqual(oracleIntervals(rule, all))
+        },
+      ),
+      { numRuns: 60 },
+    )
+  }, 60_000)
+})
+
+/** CPU time in ms, the lowest of three runs. */
+const lowestCpuMs = (act: () => void): number =>
+  Math.min(
+    ...[1, 2, 3].map(() => {
+      const before = process.cpuUsage()
+      act()
+      const { user, system } = process.cpuUsage(before)
+      return (user + system) / 1_000
+    }),
+  )
+
+describe('the time of a step', () => {
+  const withdrawals = (count: number): readonly Reading[] =>
+    Array.from({ length: count }, (_, i) => readingOf(hourMs + i * secondMs, null, i + 2))
+  const sawTeeth = (count: number): readonly Reading[] =>
+    Array.from({ length: count }, (_, i) => readingOf(hourMs + i * secondMs, i % 2 === 0 ? 10 : 9, i + 2))
+  const falls = (count: number): readonly Reading[] =>
+    Array.from({ length: count }, (_, i) => readingOf(hourMs + i * secondMs, 100_000 - i, i + 2))
+
+  it.each([
+    ['implausible values', null, (count: number) => series('implausible', count)],
+    ['implausible values, lifetime', lifetime, (count: number) => series('implausible', count)],
+    ['dips', lifetime, (count: number) => series('dips', count)],
+    ['dips, the latest first', lifetime, (count: number) => series('dips', count).toReversed()],
+    ['values out of range', rolling, (count: number) => series('out of range', count)],
+    ['withdrawals', null, withdrawals],
+    ['withdrawals, lifetime', lifetime, withdrawals],
+    ['rises and falls in turn', lifetime, sawTeeth],
+    ['falls', lifetime, falls],
+  ] as const)('grows with the number of readings, not with its square: %s', (_, rule, readings) => {
+    const first = readingOf(0, 10, 1)
+    const stored = settle(rule, [first]).readings
+    const [few, many] = [readings(4_000), readings(32_000)]
+    settle(rule, few, stored)
+    const [short, long] = [lowestCpuMs(() => settle(rule, few, stored)), lowestCpuMs(() => settle(rule, many, stored))]
+    expect(long).toBeLessThan(40 * Math.max(short, 4))
+    expect(long).toBeLessThan(1_500)
+  })
+})
