@@ -63,11 +63,11 @@ const waitUntilDone = async (
   return simulation
 }
 
-/** Say on how many days each bill has a standing charge, if the days differ. */
+/** Say on how many days each bill has all its standing charges, if the days differ. */
 const standingNote = (bills: readonly Bill[]): readonly string[] => {
   if (new Set(bills.map(bill => bill.standing_days)).size < 2) return []
   const days = bills.map(({ name = '', standing_days: count }) => `${name} ${count ?? 'unknown'}`)
-  return ['', `  Days with a standing charge: ${days.join(', ')}.`]
+  return ['', `  Days with all standing charges: ${days.join(', ')}.`]
 }
 
 /** Format a comparison for a terminal, with the totals of each month if `hasMonths` is true. */

@@ -4,7 +4,7 @@ import { calendarMonthOf, type DayRange } from '../../domain/charge/charge-days.
 import { writeDate, writeMonth } from '../../domain/civil-date.ts'
 import { type Money, moneyScale } from '../../domain/quantity.ts'
 import type { Refusal } from '../../domain/refusal.ts'
-import type { Bill, BillLine } from '../../domain/simulation/bill.ts'
+import { type Bill, type BillLine, type MonthTotal, standingDaysOf } from '../../domain/simulation/bill.ts'
 import type { StatementRounding } from '../../domain/statement/round-lines.ts'
 import type { OwnedObject } from '../../domain/tenant.ts'
 import {
@@ -35,6 +35,9 @@ const lineShape = z
     amount: exactDecimal,
     amount_rounded: exactDecimal,
     tax: z.boolean(),
+    standing_days: orNull(count).describe(
+      'Days on which a FIXED charge is paid, added up over equal lines; null for other kinds, and in a result of an earlier release.',
+    ),
   })
   .meta({ component: 'SimulationLine' })
 
@@ -49,7 +52,7 @@ const billMembers = {
 }
 
 const standingDays = orNull(count).describe(
-  'Days on which a location has a FIXED charge, added up over the locations; null in a result of an earlier release.',
+  'Days on which a location has all its standing charges: as many FIXED charges as on any day of the simulation. Added up over the locations; null in a result of an earlier release.',
 )
 
 const linesMember = z.array(lineShape).optional().describe('Only with lines: true.')
@@ -58,7 +61,11 @@ const baselineShape = z
   .object({
     ...billMembers,
     standing_days: standingDays,
-    months: z.array(z.object({ month: monthName, total: exactDecimal }).meta({ component: 'SimulationMonth' })),
+    months: z.array(
+      z
+        .object({ month: monthName, total: exactDecimal, standing_days: standingDays })
+        .meta({ component: 'SimulationMonth' }),
+    ),
     lines: linesMember,
   })
   .meta({ component: 'SimulationBaseline' })
@@ -76,7 +83,7 @@ const candidateShape = z
     ),
     months: z.array(
       z
-        .object({ month: monthName, total: exactDecimal, difference: exactDecimal })
+        .object({ month: monthName, total: exactDecimal, difference: exactDecimal, standing_days: standingDays })
         .meta({ component: 'SimulationCandidateMonth' }),
     ),
     lines: linesMember,
@@ -140,13 +147,16 @@ const lineToWire = ({ kind, component, name, direction, unit, isTax, ...sums }: 
   quantity: sums.quantity === null ? null : scaledNumber(sums.quantity, moneyScale),
   unit,
   ...{ amount: money(sums.amount), amount_rounded: money(sums.amountRounded), tax: isTax },
+  standing_days: sums.standingDays ?? null,
 })
 
 const sumsToWire = ({ energy, charges, tax, total, isComplete }: Bill) => ({
   ...{ energy: money(energy), charges: money(charges), tax: money(tax), total: money(total), complete: isComplete },
 })
 
-const standingDaysToWire = ({ standingDays }: Bill) => ({ standing_days: standingDays ?? null })
+const monthToWire = ({ month, total, standingDays: days }: MonthTotal) => ({
+  ...{ month: monthText(month), total: money(total), standing_days: days ?? null },
+})
 
 const linesToWire = ({ lines }: Bill, hasLines: boolean) => (hasLines ? { lines: lines.map(lineToWire) } : {})
 
@@ -157,15 +167,14 @@ const candidateToWire = (
   hasLines: boolean,
 ): z.input<typeof candidateShape> => {
   const before = new Map(baseline.months.map(({ month, total }) => [month, total]))
+  const [days, daysBefore] = [standingDaysOf(bill), standingDaysOf(baseline)]
   return {
     ...{ name, ...sumsToWire(bill), difference: money(bill.total - baseline.total) },
-    ...standingDaysToWire(bill),
-    standing_days_difference:
-      bill.standingDays === undefined || baseline.standingDays === undefined
-        ? null
-        : bill.standingDays - baseline.standingDays,
-    months: bill.months.map(({ month, total }) => ({
-      ...{ month: monthText(month), total: money(total), difference: money(total - (before.get(month) ?? 0n)) },
+    standing_days: days,
+    standing_days_difference: days === null || daysBefore === null ? null : days - daysBefore,
+    months: bill.months.map(one => ({
+      ...monthToWire(one),
+      difference: money(one.total - (before.get(one.month) ?? 0n)),
     })),
     ...linesToWire(bill, hasLines),
   }
@@ -174,8 +183,8 @@ const candidateToWire = (
 const comparisonToWire = ({ baseline, candidates }: Comparison, names: readonly string[], hasLines: boolean) => ({
   baseline: {
     ...sumsToWire(baseline),
-    ...standingDaysToWire(baseline),
-    months: baseline.months.map(({ month, total }) => ({ month: monthText(month), total: money(total) })),
+    standing_days: standingDaysOf(baseline),
+    months: baseline.months.map(monthToWire),
     ...linesToWire(baseline, hasLines),
   },
   data: candidates.map((bill, index) => candidateToWire(names[index] ?? '', bill, baseline, hasLines)),
@@ -209,8 +218,8 @@ export const simulationToWire = ({ id, ...view }: SimulationView): z.input<typeo
 
 const exampleBill = (energy: bigint, charges: bigint, tax: bigint): Bill => {
   const total = energy + charges + tax
-  const months = [{ month: 2026 * 12 + 2, total }]
-  return { energy, charges, tax, total, isComplete: true, standingDays: 31, months, lines: [] }
+  const months = [{ month: 2026 * 12 + 2, total, standingDays: 31 }]
+  return { energy, charges, tax, total, isComplete: true, months, lines: [] }
 }
 
 const { id: _, ...owner } = exampleObject('sim')

@@ -26,6 +26,8 @@ export type Candidate = BillPrices & { readonly charges: readonly Charge[] }
  */
 export type SimulatedLocation = LineContext & {
   readonly periods: readonly DayRange[]
+  /** All days of the simulation. The periods can be a part of them. */
+  readonly days: DayRange
   readonly records: readonly RecordToPrice[]
   readonly isBilled: (record: RecordToPrice) => boolean
   readonly storedRows: () => Iterable<BilledRow | null>
@@ -109,7 +111,7 @@ export function* simulateLocation(
     const input = { ...location, rows, tariffs, charges, hasDetail: false, finals: [], expected: null }
     const statement = yield* calculateStatement(input)
     if (!statement.ok) return statement
-    bills.push(billOf(statement.value, charges, location.hasLines))
+    bills.push(billOf(statement.value, { charges, days: location.days, hasLines: location.hasLines }))
   }
   return accepted(bills)
 }

@@ -153,6 +153,7 @@ export const withSimulationInput = async <T>(
       ...{ records, maxRecords, tariffs, charges, calendar, periods, ...sources, countedFrom: counted },
       pricing: copyPricing(snapshot, ['IMPORT', 'EXPORT', 'LOCAL'], priceInterval),
       rounding: { profile: request.rounding.profile, decimals },
+      days: { startDay: request.startDay, endDay: request.endDay },
       hasLines: request.hasLines,
       now: Math.floor(at / hourMs) * hourMs,
     }

@@ -28,7 +28,7 @@ export type CandidateSources = {
 }
 
 /**
- * Everything that decides the bills of a location in some months, as plain data. `pricing`, `tariffs` and `charges` are
+ * Everything that decides the bills of a location in some months, as plain data. `days`: all days of the simulation. `pricing`, `tariffs` and `charges` are
  * the stored ones. `countedFrom`: first instant whose records tiers count; null if no candidate has tiers.
  */
 export type SimulationInput = {
@@ -40,6 +40,7 @@ export type SimulationInput = {
   readonly charges: readonly Charge[]
   readonly calendar: LocationCalendar | null
   readonly periods: readonly DayRange[]
+  readonly days: DayRange
   readonly markets: readonly MarketSeries[]
   readonly candidates: readonly CandidateSources[]
   readonly rounding: StatementRounding
@@ -101,8 +102,8 @@ function* calculate(input: SimulationInput): Generator<undefined, Result<readonl
   }
   const location = {
     ...{ locationId: stored.locationId, pool, metered, records },
-    ...{ calendar: input.calendar, periods: input.periods, rounding: input.rounding },
-    ...{ hasLines: input.hasLines, now: input.now },
+    ...{ calendar: input.calendar, periods: input.periods, days: input.days },
+    ...{ rounding: input.rounding, hasLines: input.hasLines, now: input.now },
     isBilled: (record: (typeof records)[number]) =>
       record.deviceId === null || stored.includesDevices[rowFlowOf(record)],
     storedRows: () => billedRowsOf(rows, snapshot),

@@ -105,7 +105,8 @@ const inputOf = (blocks: readonly Uint8Array[]): SimulationInput => {
   return {
     records: { locationId, span, blocks, includesDevices, priceInterval: span },
     pricing: copyPricing(snapshot, ['IMPORT', 'EXPORT', 'LOCAL'], span),
-    ...{ countedFrom: null, maxRecords: 400_000, tariffs: [], charges: [], calendar: null, periods, markets: [] },
+    ...{ countedFrom: null, maxRecords: 400_000, tariffs: [], charges: [], calendar: null, periods },
+    ...{ days: request, markets: [] },
     candidates: request.candidates.map(({ tariffs, charges }) => ({
       ...{ tariffs, importMarket: null, exportMarket: null },
       charges: (charges ?? []).map((terms, index) => ({ ...terms, id: `charges[${index}]`, planId: null })),

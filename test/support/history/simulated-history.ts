@@ -79,6 +79,7 @@ export const simulatedHistory = (
       ...{ locationId, pool, calendar: null, records, isBilled, hasLines: true, now: from + 400 * dayMs },
       metered: runToEnd(createMeteredEnergy(records, { timeZone, includesDevices: devices })),
       periods: acceptedValue(statementPeriods(range, 'MONTH')),
+      days: range,
       storedRows: () => rows.filter(isBilled),
       rounding: { profile: 'EXACT', decimals: 2 },
     },

@@ -1,6 +1,11 @@
 import type { Client } from '../system/client.ts'
 
-type MonthAnswer = { readonly month: string; readonly total: number; readonly difference?: number }
+type MonthAnswer = {
+  readonly month: string
+  readonly total: number
+  readonly difference?: number
+  readonly standing_days: number | null
+}
 
 export type BillAnswer = {
   readonly name?: string
@@ -13,7 +18,12 @@ export type BillAnswer = {
   readonly standing_days: number | null
   readonly standing_days_difference?: number | null
   readonly months: readonly MonthAnswer[]
-  readonly lines?: readonly { readonly name: string; readonly quantity: number | null; readonly amount: number }[]
+  readonly lines?: readonly {
+    readonly name: string
+    readonly quantity: number | null
+    readonly amount: number
+    readonly standing_days: number | null
+  }[]
 }
 
 type ComparisonAnswer = { readonly baseline: BillAnswer | null; readonly data: readonly BillAnswer[] }

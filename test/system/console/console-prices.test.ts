@@ -121,12 +121,19 @@ describe('the page of simulations', () => {
     expect(page.status, page.text).toBe(200)
     for (const exact of ['3', '2.7', '0.3', '0.2']) expect(page.text).toContain(`title="Exact: ${exact} EUR"`)
     expect(page.text).toContain('less.')
-    expect(page.text).toContain('Standing charges: 0 days stored, 31 days with Plan B.')
+    expect(page.text).toContain('Days with all standing charges: 0 stored, 31 with Plan B.')
     const other = await visitor.get(
       `/console/simulations?${query}&tariff=${encodeURIComponent(JSON.stringify({ direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.4) }))}`,
     )
     expect(other.text).toContain('title="Exact: 4 EUR"')
-    expect(other.text).not.toContain('Standing charges:')
+    expect(other.text).not.toContain('standing charges:')
+    await makeOne(client, '/charges', {
+      ...{ location_id: home, kind: 'FIXED', name: 'Plan fee', price: 0.1, per: 'MONTH' },
+      ...{ start_date: '2026-03-28', component: 'fixed' },
+    })
+    const partly = await visitor.get(`/console/simulations?${query}&plan=${plan}`)
+    for (const name of ['fixed: Plan fee', '2026-03'])
+      expect(partly.text).toContain(`${name} (4 days stored, 31 days simulated)`)
     const invalid = await visitor.get(`/console/simulations?${query}&tariff=no`)
     expect([invalid.status, invalid.text.includes('role="alert"')]).toEqual([400, true])
   })

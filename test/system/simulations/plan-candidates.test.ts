@@ -88,7 +88,7 @@ beforeAll(async () => {
 
 const ofBill = ({ name: _, difference: __, standing_days_difference: ___, months, ...bill }: BillAnswer) => ({
   ...bill,
-  months: months.map(({ month, total }) => ({ month, total })),
+  months: months.map(({ difference: _, ...month }) => month),
 })
 
 const simulatePlan = (location: string, more: object = {}, others: object = {}) =>

@@ -51,7 +51,7 @@ describe('wattledger simulate', () => {
       ['cheap *', '2.00', '0.00', '0.00', '2.00', '-2.00'],
       ['with base *', '4.00', '10.00', '0.00', '14.00', '+10.00'],
       ['* Records or prices are missing.'],
-      ['Days with a standing charge: stored 0, cheap 0, with base 61.'],
+      ['Days with all standing charges: stored 0, cheap 0, with base 61.'],
     ])
   })
 

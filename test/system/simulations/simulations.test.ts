@@ -63,8 +63,8 @@ describe('a simulation', () => {
     expect([id, status, progress]).toEqual([null, 'DONE', { locations: 1, done: 1 }])
     // 10 kWh x 0.10, then 30 kWh x 0.10 - 4 kWh x 0.05.
     const months = [
-      { month: '2025-03', total: 1 },
-      { month: '2025-04', total: 2.8 },
+      { month: '2025-03', total: 1, standing_days: 0 },
+      { month: '2025-04', total: 2.8, standing_days: 0 },
     ]
     expect(baseline).toEqual({
       ...{ energy: 3.8, charges: 0, tax: 0, total: 3.8, complete: false, standing_days: 0, months },
@@ -130,16 +130,6 @@ describe('a simulation', () => {
     expect((await post({ object_ids: [home], ...spring, candidates: missing })).json).toMatchObject({
       ...{ code: 'device_not_found', field: 'candidates[0].charges[1].device_ids[1]' },
     })
-  })
-
-  it('says on how many days each bill has a standing charge', async () => {
-    const moved = await makeHome(client, { import: 0.1 })
-    await makeOne(client, '/charges', { ...base, location_id: moved, start_date: '2025-03-28' })
-    const march = { object_ids: [moved], start_date: '2025-03-01', end_date: '2025-04-01' }
-    const candidates = [{ name: 'own' }, { name: 'whole month', charges: [base] }]
-    const { baseline, data } = await simulate(client, { ...march, candidates })
-    expect([baseline?.standing_days, ...data.map(one => one.standing_days)]).toEqual([4, 4, 31])
-    expect(data.map(one => one.standing_days_difference)).toEqual([0, 27])
   })
 
   it('is written as published', async () => {

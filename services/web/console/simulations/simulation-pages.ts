@@ -14,7 +14,17 @@ import { findObject } from '../kit/object-text.ts'
 import type { PageResult, PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field } from '../page-parts.ts'
 
-type Line = { readonly component: string; readonly name: string; readonly amount: JsonNumber }
+/** Amount of a bill, with its days of standing charges. */
+type Part = { readonly amount: JsonNumber; readonly days: number | null }
+
+type Line = {
+  readonly component: string
+  readonly name: string
+  readonly amount: JsonNumber
+  readonly standing_days: number | null
+}
+
+type Month = { readonly month: string; readonly total: JsonNumber; readonly standing_days: number | null }
 
 type Bill = {
   readonly energy: JsonNumber
@@ -23,7 +33,7 @@ type Bill = {
   readonly total: JsonNumber
   readonly complete: boolean
   readonly standing_days: number | null
-  readonly months: readonly { readonly month: string; readonly total: JsonNumber }[]
+  readonly months: readonly Month[]
   readonly lines?: readonly Line[]
 }
 
@@ -49,25 +59,40 @@ const sumRows = (before: Bill, after: Bill): readonly Compared[] =>
     ['Tax', before.tax, after.tax] as const,
   ].map(([name, one, other]) => ({ name, before: exactText(one), after: exactText(other) }))
 
-const joined = (
-  before: readonly (readonly [string, JsonNumber])[],
-  after: readonly (readonly [string, JsonNumber])[],
-): readonly Compared[] => {
+const daysText = (count: number): string => `${wholeNumber(count)} ${count === 1 ? 'day' : 'days'}`
+
+/** Say that the standing charges of two parts have different days. */
+const daysNote = (before: Part | undefined, after: Part | undefined): string => {
+  const [one, other] = [before?.days ?? null, after?.days ?? null]
+  return one === null || other === null || one === other
+    ? ''
+    : ` (${daysText(one)} stored, ${daysText(other)} simulated)`
+}
+
+type NamedParts = readonly (readonly [string, Part])[]
+
+const joined = (before: NamedParts, after: NamedParts): readonly Compared[] => {
   const [first, second] = [new Map(before), new Map(after)]
-  return [...new Set([...first.keys(), ...second.keys()])].map(name => ({
-    name,
-    before: exactText(first.get(name) ?? '0'),
-    after: exactText(second.get(name) ?? '0'),
-  }))
+  return [...new Set([...first.keys(), ...second.keys()])].map(name => {
+    const [one, other] = [first.get(name), second.get(name)]
+    return {
+      name: `${name}${daysNote(one, other)}`,
+      ...{ before: exactText(one?.amount ?? '0'), after: exactText(other?.amount ?? '0') },
+    }
+  })
 }
 
 const monthRows = (before: Bill, after: Bill): readonly Compared[] => {
-  const totals = ({ months }: Bill) => months.map(({ month, total }) => [month, total] as const)
+  const totals = ({ months }: Bill) =>
+    months.map(({ month, total, standing_days: days }) => [month, { amount: total, days }] as const)
   return joined(totals(before), totals(after))
 }
 
 const lineRows = (before: Bill, after: Bill): readonly Compared[] => {
-  const amounts = ({ lines = [] }: Bill) => lines.map(one => [`${one.component}: ${one.name}`, one.amount] as const)
+  const amounts = ({ lines = [] }: Bill) =>
+    lines.map(
+      ({ component, name, amount, standing_days: days }) => [`${component}: ${name}`, { amount, days }] as const,
+    )
   return joined(amounts(before), amounts(after))
 }
 
@@ -86,10 +111,11 @@ const comparedColumns = (first: string, other: string, currency: string): readon
 
 /** Say that two bills have standing charges for different days; null if they do not. */
 const standingNotice = (before: Bill, { name, ...after }: Bill & { readonly name: string }): Content => {
-  if (before.standing_days === after.standing_days) return null
-  const days = ({ standing_days: count }: Bill): string => `${wholeNumber(count ?? 0)} ${count === 1 ? 'day' : 'days'}`
-  return html`<p class="notice warn">Standing charges: ${days(before)} stored, ${days(after)} with ${name}. Part of the difference comes
-from the days.</p>`
+  const daysOf = ({ months }: Bill): string => months.map(one => one.standing_days).join()
+  if (daysOf(before) === daysOf(after)) return null
+  const days = ({ standing_days: count }: Bill): string => (count === null ? 'unknown' : wholeNumber(count))
+  return html`<p class="notice warn">Days with all standing charges: ${days(before)} stored, ${days(after)} with ${name}. Part of the
+difference comes from the days.</p>`
 }
 
 /** Compare a bill with the stored one, by line and by month. */

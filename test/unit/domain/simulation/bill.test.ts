@@ -1,5 +1,7 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { addBills, type Bill, billOf, emptyBill } from '../../../../services/domain/simulation/bill.ts'
+import { dayNumber, writeDate } from '../../../../services/domain/civil-date.ts'
+import { addBills, type Bill, billOf, emptyBill, standingDaysOf } from '../../../../services/domain/simulation/bill.ts'
 import { chargeOf } from '../../../support/acceptance/read-charge.ts'
 import { flat, billOf as statementOf, used } from '../statement/bill.ts'
 
@@ -27,7 +29,10 @@ const quarter = (profile = 'EXACT') =>
     ],
   })
 
-const billed = (profile?: string): Bill => billOf(quarter(profile), charges, true)
+const billed = (profile?: string): Bill => billOf(quarter(profile), { charges, days, hasLines: true })
+
+/** 16 May to 30 June 2026. */
+const days = { startDay: dayNumber(2026, 5, 16), endDay: dayNumber(2026, 7, 1) }
 
 const sumOf = (amounts: readonly bigint[]): bigint => amounts.reduce((sum, amount) => sum + amount, 0n)
 
@@ -59,34 +64,75 @@ describe('the bill of a statement', () => {
   })
 
   it('has lines only on request', () => {
-    expect(billOf(quarter(), charges, false).lines).toEqual([])
+    expect(billOf(quarter(), { charges, days, hasLines: false }).lines).toEqual([])
   })
 })
 
 describe('the standing days of a bill', () => {
-  const daysOf = (...list: object[]) => {
-    const own = list.map((wire, index) => chargeOf({ name: 'x', price: '1', ...wire }, `chg_${index}`))
-    return billOf(quarter(), own, false).standingDays
-  }
   const fixed = (start_date?: string, end_date?: string) => ({ kind: 'FIXED', per: 'DAY', start_date, end_date })
+  const monthsOf = (...list: object[]) => {
+    const own = list.map((wire, index) => chargeOf({ name: 'x', price: '1', ...wire }, `chg_${index}`))
+    return billOf(quarter(), { charges: own, days, hasLines: false }).months.map(one => one.standingDays)
+  }
+  /** 16 days of May and 30 days of June. */
+  it.each([
+    ['a charge without dates', [fixed()], [16, 30]],
+    ['two charges without dates', [fixed(), { ...fixed(), per: 'YEAR', prorate: 'NONE' }], [16, 30]],
+    ['a price that replaces another one', [fixed(undefined, '2026-05-20'), fixed('2026-05-20')], [16, 30]],
+    ['a charge of four days', [fixed('2026-06-27')], [0, 4]],
+    ['a second charge of four days', [fixed(), fixed('2026-06-27')], [0, 4]],
+    ['a second charge from June on', [fixed(), fixed('2026-06-01')], [0, 30]],
+    ['two charges with a gap', [fixed(undefined, '2026-05-20'), fixed('2026-06-29', '2027-01-01')], [4, 2]],
+    ['charges outside of these days', [fixed('2026-07-01'), fixed(undefined, '2026-05-16')], [0, 0]],
+    ['other kinds', [{ kind: 'USAGE' }, { kind: 'DEMAND' }, { kind: 'SESSION', per: 'SESSION' }], [0, 0]],
+  ])('are the days with all of them: %s', (_, list, expected) => {
+    expect(monthsOf(...list)).toEqual(expected)
+  })
 
-  it('are the days on which a FIXED charge is paid, each once', () => {
-    // 16 May to 30 June: 16 + 30 days
-    expect(daysOf(fixed())).toBe(46)
-    expect(daysOf(fixed(), fixed('2026-06-01'), { ...fixed(), per: 'YEAR', prorate: 'NONE' })).toBe(46)
-    expect(daysOf(fixed('2026-06-27'))).toBe(4)
-    expect(daysOf(fixed('2026-06-27'), fixed(undefined, '2026-05-20'), fixed('2026-06-29', '2027-01-01'))).toBe(8)
-    expect(daysOf(fixed('2026-07-01'), fixed(undefined, '2026-05-16'))).toBe(0)
-    expect(daysOf({ kind: 'USAGE' }, { kind: 'DEMAND' }, { kind: 'SESSION', per: 'SESSION' })).toBe(0)
+  const day = fc.integer({ min: days.startDay - 5, max: days.endDay + 5 })
+  const fixedCharge = fc.record({ start: fc.option(day), length: fc.integer({ min: 1, max: 60 }) })
+
+  it('and those of its lines are what a count day by day gives, also for a part of the days', () => {
+    const random = fc.property(fc.array(fixedCharge, { maxLength: 5 }), fc.boolean(), (terms, isPart) => {
+      const wires = terms.map(({ start, length }, index) => ({
+        ...{ kind: 'FIXED', name: `fee ${index}`, price: '1', per: 'DAY' },
+        ...(start === null ? {} : { start_date: writeDate(start), end_date: writeDate(start + length) }),
+      }))
+      const statement = { start_date: isPart ? '2026-06-01' : '2026-05-16', end_date: '2026-07-01' }
+      const own = wires.map((wire, index) => chargeOf(wire, `chg_${index}`))
+      const bill = billOf(statementOf({ charges: wires, statement }), { charges: own, days, hasLines: true })
+      const isPaid = (one: number, { start, length }: (typeof terms)[number]): boolean =>
+        start === null || (one >= start && one < start + length)
+      const all = Array.from({ length: days.endDay - days.startDay }, (_, index) => days.startDay + index)
+      const counts = all.map(one => terms.filter(term => isPaid(one, term)).length)
+      const most = Math.max(...counts)
+      const [may, june] = [counts.slice(0, 16), counts.slice(16)].map(part =>
+        most === 0 ? 0 : part.filter(count => count === most).length,
+      )
+      expect(bill.months.map(one => one.standingDays)).toEqual(isPart ? [june] : [may, june])
+      expect(standingDaysOf(bill)).toBe((isPart ? 0 : (may ?? 0)) + (june ?? 0))
+      const billed = all.slice(isPart ? 16 : 0)
+      const paid = terms.map((term, index) => [`fee ${index}`, billed.filter(one => isPaid(one, term)).length] as const)
+      const lines = bill.lines.filter(({ kind }) => kind === 'FIXED')
+      expect(Object.fromEntries(lines.map(line => [line.name, line.standingDays]))).toEqual(
+        Object.fromEntries(paid.filter(([, count]) => count > 0)),
+      )
+    })
+    fc.assert(random, { numRuns: 300, seed: 7 })
   })
 
   it('are added up, and unknown if they are unknown in a part', () => {
-    const { standingDays: _, ...unknown } = billed()
-    expect(addBills(billed(), billed()).standingDays).toBe(92)
-    expect([addBills(billed(), unknown), addBills(unknown, billed())].map(one => one.standingDays)).toEqual([
-      undefined,
-      undefined,
-    ])
+    const unknown = {
+      ...billed(),
+      months: billed().months.map(({ month, total }) => ({ month, total })),
+      lines: billed().lines.map(({ standingDays: _, ...line }) => line),
+    }
+    const sums = [addBills(billed(), billed()), addBills(billed(), unknown), addBills(unknown, billed())]
+    expect(sums.map(standingDaysOf)).toEqual([92, null, null])
+    const ofLine = ({ lines }: Bill, name: string) => lines.find(line => line.name === name)?.standingDays
+    expect(sums.map(sum => ofLine(sum, 'base'))).toEqual([92, undefined, undefined])
+    expect(ofLine(billed(), 'VAT')).toBeUndefined()
+    expect(standingDaysOf(emptyBill)).toBe(0)
   })
 })
 
@@ -100,13 +146,18 @@ describe('a sum of bills', () => {
       2n * one.tax,
       2n * one.total,
     ])
-    expect(sum.months).toEqual(one.months.map(({ month, total }) => ({ month, total: 2n * total })))
+    expect(sum.months).toEqual(
+      one.months.map(({ month, total, standingDays = 0 }) => ({
+        ...{ month, total: 2n * total, standingDays: 2 * standingDays },
+      })),
+    )
     expect(sum.lines).toEqual(
       one.lines.map(line => ({
         ...line,
         quantity: line.quantity === null ? null : 2n * line.quantity,
         amount: 2n * line.amount,
         amountRounded: 2n * line.amountRounded,
+        ...(line.standingDays === undefined ? {} : { standingDays: 2 * line.standingDays }),
       })),
     )
   })

@@ -10,8 +10,7 @@ const charges = (count: number, from = 0) =>
 const bill = (count: number, from = 0): Bill =>
   billOf(
     statementOf({ charges: charges(count, from), statement: { start_date: '2026-06-01', end_date: '2026-06-02' } }),
-    [],
-    true,
+    { charges: [], days: { startDay: 0, endDay: 1 }, hasLines: true },
   )
 
 it('a bill of some locations has at most 500 different lines, of which equal ones are one line', () => {
