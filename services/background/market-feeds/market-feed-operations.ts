@@ -6,6 +6,7 @@ import {
   marketFeedList,
 } from '../../contract/operator/market-feed.ts'
 import { writeInstant } from '../../domain/instant.ts'
+import { noObject } from '../../domain/no-object.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { feedsFor } from '../../platform/market-feeds/feeds.ts'
@@ -75,7 +76,7 @@ export const marketFeedOperations = (options: MarketFetchOptions): readonly Bind
     marketFeedFetch,
     forOperator(async ({ parameters, body, signal }) => {
       const [source] = await listFeedSources(options.database.operator, { id: parameters['id'] ?? '' })
-      if (source === undefined) return refused('not_found', 'No shared market source that feeds can fill has this id')
+      if (source === undefined) return noObject('shared market source that feeds can fill')
       if (feedsFor(options.choice, source).length === 0)
         return accepted(resultToWire(source, noFeed(source.knownUntil)))
       const { start_time: start, end_time: end } = body

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { raw } from 'sql-template-tag'
+import { noNamedObject } from '../../domain/no-object.ts'
 import type { Refusal, Result } from '../../domain/refusal.ts'
 import { refused } from '../../domain/refusal.ts'
 import type { Tenant } from '../../domain/tenant.ts'
@@ -22,20 +23,12 @@ const refusals: Readonly<Record<string, Refusal>> = {
   customers_reference_id_key: referenceTaken('customer'),
   locations_reference_id_key: referenceTaken('location'),
   devices_reference_id_key: referenceTaken('device'),
-  locations_customer_fkey: constraintRefusal('customer_not_found', 'No customer has this id.', 'customer_id'),
-  locations_import_market_source_fkey: constraintRefusal(
-    'market_source_not_found',
-    'No market source has this id.',
-    'market_sources.import',
-  ),
-  locations_export_market_source_fkey: constraintRefusal(
-    'market_source_not_found',
-    'No market source has this id.',
-    'market_sources.export',
-  ),
-  locations_calendar_fkey: constraintRefusal('calendar_not_found', 'No calendar has this id.', 'calendar_id'),
-  tariffs_location_fkey: constraintRefusal('location_not_found', 'No location has this id.', 'location_id'),
-  tariffs_provider_fkey: constraintRefusal('provider_not_found', 'No provider has this id.', 'provider_id'),
+  locations_customer_fkey: noNamedObject('customer', 'customer_id').refusal,
+  locations_import_market_source_fkey: noNamedObject('market source', 'market_sources.import').refusal,
+  locations_export_market_source_fkey: noNamedObject('market source', 'market_sources.export').refusal,
+  locations_calendar_fkey: noNamedObject('calendar', 'calendar_id').refusal,
+  tariffs_location_fkey: noNamedObject('location', 'location_id').refusal,
+  tariffs_provider_fkey: noNamedObject('provider', 'provider_id').refusal,
   users_address_key: constraintRefusal(
     'address_taken',
     'Another user of this account has this address: choose another one.',
@@ -50,7 +43,7 @@ const refusals: Readonly<Record<string, Refusal>> = {
     'statement_overlap',
     'Another FINAL statement of this location has days of this statement.',
   ),
-  plan_tariffs_provider_fkey: constraintRefusal('provider_not_found', 'No provider has this id.', 'tariffs'),
+  plan_tariffs_provider_fkey: noNamedObject('provider', 'tariffs').refusal,
   plan_versions_start_key: constraintRefusal(
     'version_exists',
     'The plan has a version that starts on this day: change that version, or choose another day.',

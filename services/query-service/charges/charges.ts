@@ -11,7 +11,8 @@ import { readCharge } from '../../contract/charges/read-charge.ts'
 import { type ChargeWire, chargeToWire } from '../../contract/charges/write-charge.ts'
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import { defaultComponents } from '../../domain/charge/charge.ts'
-import { accepted, refused } from '../../domain/refusal.ts'
+import { noNamedObject, noObject } from '../../domain/no-object.ts'
+import { accepted } from '../../domain/refusal.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { StoredCharge } from '../../platform/postgres/pricing/charge-row.ts'
@@ -28,7 +29,7 @@ import { type Change, change, deletion, omitUndefined } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
 
-const noCharge = refused('not_found', 'No charge has this id')
+const noCharge = noObject('charge')
 
 const toWire = (charge: StoredCharge): Promise<ChargeWire> => runInTimeSlices(chargeToWire(charge), charge.accountId)
 
@@ -96,7 +97,7 @@ export const chargeOperations = (dependencies: QueryServiceDependencies): readon
       chargeListUrl,
       async (transaction, page) =>
         locationId !== null && (await retrieveLocation(transaction, locationId)) === null
-          ? refused('location_not_found', 'No location has this id', 'location_id')
+          ? noNamedObject('location', 'location_id')
           : listChargePage(transaction, { locationId }, page),
       charges => runInTimeSlices(listToWire(charges), request.caller.accountId),
     )

@@ -4,6 +4,7 @@ import { type ConnectDraft, knownAddress } from '../../contract/connect/connect-
 import { connectTokenToWire } from '../../contract/connect/connect-session.ts'
 import type { RequestOf } from '../../contract/operation.ts'
 import { type ConnectState, isCompleteAddress } from '../../domain/connect/session.ts'
+import { noNamedObject } from '../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -70,7 +71,7 @@ const withProvider = async (
 ): Promise<Result<StoredSession>> => {
   if (providerId === undefined) return accepted(session)
   const [provider] = await findProviders(transaction.query, [providerId])
-  if (provider === undefined) return refused('provider_not_found', 'No provider has this id', 'tariff.provider_id')
+  if (provider === undefined) return noNamedObject('provider', 'tariff.provider_id')
   return accepted({
     ...session,
     state: { ...session.state, provider: await chosenProvider(transaction, provider, session) },

@@ -10,6 +10,7 @@ import {
 import { isWaitingForProvider } from '../../domain/connect/completed-session.ts'
 import { type ConnectConfig, newConnectState } from '../../domain/connect/session.ts'
 import { isId } from '../../domain/identifier.ts'
+import { noNamedObject } from '../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { newConnectToken, newId } from '../../platform/ids/new-id.ts'
@@ -41,10 +42,10 @@ const validateReferences = async (
 ): Promise<Result<Pick<ConnectConfig, 'direction' | 'type'> | null>> => {
   const { customerId, locationId, tariffId } = request
   if (customerId !== null && (await retrieveCustomer(transaction, customerId)) === null) {
-    return refused('customer_not_found', 'No customer has this id', 'customer_id')
+    return noNamedObject('customer', 'customer_id')
   }
   if (locationId !== null && (await retrieveLocation(transaction, locationId)) === null) {
-    return refused('location_not_found', 'No location has this id', 'location_id')
+    return noNamedObject('location', 'location_id')
   }
   if (tariffId === null) return accepted(null)
   const tariff = await retrieveTariff(transaction, tariffId)

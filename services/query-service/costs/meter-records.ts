@@ -9,6 +9,7 @@ import {
 } from '../../contract/metering/meter-record-read.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { isId } from '../../domain/identifier.ts'
+import { noObject } from '../../domain/no-object.ts'
 import { accepted, type Refused, type Result, refused } from '../../domain/refusal.ts'
 import {
   blocksOfRows,
@@ -30,7 +31,7 @@ import { answerWork } from '../work-thread/run-work.ts'
 import { totalLength } from './answer-costs.ts'
 import { recordPrefix, recordViewOf } from './stored-row.ts'
 
-const noRecord = refused('not_found', 'No record has this id')
+const noRecord = noObject('record')
 
 /** Maximum number of pieces that the request thread writes, which takes some ms. */
 const maxInlinePieces = 1_500

@@ -2,7 +2,7 @@ import { type Event, eventFor, eventList, eventRetrieve } from '../../contract/e
 import { pageRequest } from '../../contract/list.ts'
 import type { AnswerOf, Operation, Outcome, RequestOf } from '../../contract/operation.ts'
 import { typesOfFilter } from '../../domain/event-types.ts'
-import { refused } from '../../domain/refusal.ts'
+import { noObject } from '../../domain/no-object.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { listEvents, retrieveEvent } from '../../platform/postgres/events/events.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
@@ -49,8 +49,6 @@ export const eventOperations = (dependencies: QueryServiceDependencies): readonl
     const event = await withTenant(dependencies.database, tenantOf(request), transaction =>
       retrieveEvent(transaction, request.id),
     )
-    return event === null
-      ? refused('not_found', 'No event has this id')
-      : answerEvents(dependencies, request, [event], null)
+    return event === null ? noObject('event') : answerEvents(dependencies, request, [event], null)
   }),
 ]

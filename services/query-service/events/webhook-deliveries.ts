@@ -15,6 +15,7 @@ import {
 } from '../../contract/events/webhook-resend.ts'
 import type { Operation, RequestOf } from '../../contract/operation.ts'
 import { testEventType } from '../../domain/event-types.ts'
+import { noObject } from '../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
@@ -33,7 +34,7 @@ import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
 import { noEndpoint } from './webhooks.ts'
 
-const noDelivery = refused('not_found', 'No delivery of this webhook endpoint has this id')
+const noDelivery = noObject('delivery of this webhook endpoint')
 
 const endpointDisabled = refused(
   'webhook_endpoint_disabled',
@@ -122,8 +123,6 @@ export const webhookDeliveryOperations = (dependencies: QueryServiceDependencies
         ? null
         : retrieveResend(transaction, request.id, pathParameter(request, 'resend_id')),
     )
-    return resend === null
-      ? refused('not_found', 'No resend of this webhook endpoint has this id')
-      : accepted(webhookResendToWire(resend))
+    return resend === null ? noObject('resend of this webhook endpoint') : accepted(webhookResendToWire(resend))
   }),
 ]

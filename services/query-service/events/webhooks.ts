@@ -12,6 +12,7 @@ import {
   webhookUpdate,
 } from '../../contract/events/webhook-endpoint.ts'
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
+import { noObject } from '../../domain/no-object.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import { rotateSecret } from '../../domain/webhook/secret-rotation.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -29,7 +30,7 @@ import { type Change, change, omitUndefined } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
 
-export const noEndpoint = refused('not_found', 'No webhook endpoint has this id')
+export const noEndpoint = noObject('webhook endpoint')
 
 /** Describe a change of an endpoint. The audit entry contains the endpoint without its secret. */
 const auditedChange = <T>(action: string, endpoint: StoredEndpoint, value: T): Change<T> => ({

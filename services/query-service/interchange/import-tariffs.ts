@@ -11,6 +11,7 @@ import {
   type TariffFormat,
   tariffFormats,
 } from '../../domain/interchange/tariff-file.ts'
+import { noNamedObject } from '../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -99,8 +100,7 @@ const importFile = async (
   if (!format.ok) return format
   const location = await lockLocation(transaction, locationId)
   const timeZone = location === null ? null : dependencies.timeZone(location.timezone)
-  if (location === null || timeZone === null)
-    return refused('location_not_found', 'No location has this id', 'location_id')
+  if (location === null || timeZone === null) return noNamedObject('location', 'location_id')
   const context: ImportContext = {
     currencyCode: location.currencyCode,
     timeZone,

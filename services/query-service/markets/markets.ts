@@ -12,6 +12,7 @@ import {
 } from '../../contract/markets/market.ts'
 import { marketPriceList, marketPricePut } from '../../contract/markets/market-price.ts'
 import type { Operation, RequestOf } from '../../contract/operation.ts'
+import { noObject } from '../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { putMarketPrices, readMarketPrices } from '../../platform/postgres/pricing/market-prices.ts'
@@ -38,7 +39,7 @@ const liveModeOf = ({ liveMode }: StoredMarket, { caller }: Caller): boolean => 
 const toWire = (market: StoredMarket, request: Caller): MarketWire =>
   marketToWire({ ...market, liveMode: liveModeOf(market, request) })
 
-const noMarket = refused('not_found', 'No market source has this id')
+const noMarket = noObject('market source')
 
 /** Read market sources as the operator or as an account, by the scope of the caller. */
 const readMarket = <T>(

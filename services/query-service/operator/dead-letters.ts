@@ -8,6 +8,7 @@ import {
   deadLetterRetrieve,
 } from '../../contract/operator/dead-letter.ts'
 import { writeInstant } from '../../domain/instant.ts'
+import { noObject } from '../../domain/no-object.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import { isFailure } from '../../platform/failure.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -196,9 +197,7 @@ export const deadLetterOperations = (dependencies: DeadLetterDependencies): read
     deadLetterRetrieve,
     forOperator(async ({ id }) => {
       const deadLetter = await findDeadLetter(dependencies, id)
-      return deadLetter === null
-        ? refused('not_found', 'No dead letter has this id')
-        : accepted(await deadLetterToWire(dependencies, deadLetter))
+      return deadLetter === null ? noObject('dead letter') : accepted(await deadLetterToWire(dependencies, deadLetter))
     }),
   ),
   bind(

@@ -10,6 +10,7 @@ import {
 } from '../../contract/plans/plan.ts'
 import { readPlanPrices } from '../../contract/plans/plan-version.ts'
 import { locationEvent } from '../../contract/registry/location-view.ts'
+import { noObject } from '../../domain/no-object.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -33,7 +34,7 @@ import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
 
 /** Refusal of an unknown plan. */
-export const noPlan = refused('not_found', 'No plan has this id')
+export const noPlan = noObject('plan')
 
 /** Create the event of a changed plan, with its progress, and one event for each changed location. */
 export const planEvents = async (

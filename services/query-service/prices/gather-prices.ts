@@ -5,6 +5,7 @@ import { tariffListUrl } from '../../contract/tariffs/tariff.ts'
 import { answerOffset } from '../../domain/answer-offset.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
 import { writeInstant } from '../../domain/instant.ts'
+import { noObject } from '../../domain/no-object.ts'
 import { nextUpdate } from '../../domain/price/price-series.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import type { UnpricedInterval } from '../../domain/tariff/evaluate.ts'
@@ -58,7 +59,7 @@ export type GatheredPrices = GatheredPricing & {
  */
 type PricingInput = { readonly start: number; readonly refuse: (zone: TimeZone) => Refusal | null }
 
-const noLocation = refused('not_found', 'No location has this id')
+const noLocation = noObject('location')
 
 /** Earliest instant from which the pricing cache reads market prices (ms). There are no earlier prices. */
 const earliestPrices = 0

@@ -14,6 +14,7 @@ import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import type { RequestOf } from '../../contract/operation.ts'
 import { locationEvent } from '../../contract/registry/location-view.ts'
 import { calendarChange, locationCalendarOf, validateCalendar } from '../../domain/calendar/calendar.ts'
+import { noObject } from '../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { publicHolidaysOf } from '../../platform/holidays/country-calendar.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -40,7 +41,7 @@ import { changeOrRehearse, type Impact } from '../change-or-rehearse.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
 
-const noCalendar = refused('not_found', 'No calendar has this id')
+const noCalendar = noObject('calendar')
 
 /** A shared calendar has the mode of the caller. */
 const calendarOf = (stored: StoredCalendar, { liveMode }: Tenant): Calendar => ({

@@ -9,7 +9,8 @@ import {
   customerUpdate,
 } from '../../contract/registry/customer.ts'
 import { locationEvent } from '../../contract/registry/location-view.ts'
-import { accepted, refused } from '../../domain/refusal.ts'
+import { noObject } from '../../domain/no-object.ts'
+import { accepted } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import {
   createCustomer,
@@ -23,7 +24,7 @@ import { type Change, change, deletion, omitUndefined } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
 
-const noCustomer = refused('not_found', 'No customer has this id')
+const noCustomer = noObject('customer')
 
 const customerChange = (type: string, customer: StoredCustomer): Change<ReturnType<typeof customerToWire>> => {
   const wireCustomer = customerToWire(customer)

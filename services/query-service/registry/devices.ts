@@ -12,7 +12,8 @@ import {
   deviceUpdate,
 } from '../../contract/registry/device.ts'
 import { isId } from '../../domain/identifier.ts'
-import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { noNamedObject, noObject } from '../../domain/no-object.ts'
+import { accepted, type Result } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import {
   createDevice,
@@ -45,7 +46,7 @@ const deviceChange = (type: string, device: DeviceWire): Change<DeviceWire> => (
   events: [{ type, objectId: device.id, data: device }],
 })
 
-const noDevice = refused('not_found', 'No device has this id')
+const noDevice = noObject('device')
 
 /** Maximum number of devices per read. Many devices of a location may be deleted. */
 const maxDevicesPerRead = 500
@@ -65,7 +66,7 @@ const devicesAtLocation = async (
   page: PageRequest,
 ): Promise<Result<readonly string[]>> => {
   const location = await withTenant(database, tenant, transaction => retrieveLocation(transaction, locationId))
-  if (location === null) return refused('location_not_found', 'No location has this id', 'location_id')
+  if (location === null) return noNamedObject('location', 'location_id')
   const isBackwards = page.endingBefore !== null
   let cursor = page.startingAfter ?? page.endingBefore
   // `listDevices` refuses a cursor that is not an id.

@@ -20,6 +20,7 @@ import {
   structureType,
   tariffStatusAt,
 } from '../../contract/registry/location-view.ts'
+import { noNamedObject, noObject } from '../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { defaultCalendarId } from '../../platform/holidays/country-calendar.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -48,8 +49,8 @@ import {
   resolveLocation,
 } from './resolve-location.ts'
 
-const noCustomer = refused('customer_not_found', 'No customer has this id', 'customer_id')
-const noLocation = refused('not_found', 'No location has this id')
+const noCustomer = noNamedObject('customer', 'customer_id')
+const noLocation = noObject('location')
 
 /** Location to store, and a hint to the caller about its market area; null if there is no hint. */
 type ResolvedChoice = { readonly draft: LocationDraft; readonly hint: string | null }

@@ -14,6 +14,7 @@ import {
   tariffUpdate,
 } from '../../contract/tariffs/tariff.ts'
 import { readTariffDraft, type TariffInput } from '../../contract/tariffs/tariff-draft.ts'
+import { noNamedObject, noObject } from '../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { scheduleText } from '../../domain/tariff/compiled-schedule.ts'
 import type { TariffVersion } from '../../domain/tariff/tariff.ts'
@@ -39,7 +40,7 @@ import { followTariff } from '../charges/tariff-charges.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
 
-const noTariff = refused('not_found', 'No tariff has this id')
+const noTariff = noObject('tariff')
 
 /**
  * Read the prices of a PATCH as a version of its tariff. The result is undefined if the PATCH has no prices, or if it
@@ -115,7 +116,7 @@ const validateZone = async (
 ): Promise<Result<null>> => {
   if (timezone === null) return accepted(null)
   const location = await retrieveLocation(transaction, locationId)
-  if (location === null) return refused('location_not_found', 'No location has this id', 'location_id')
+  if (location === null) return noNamedObject('location', 'location_id')
   return location.timezone === timezone
     ? accepted(null)
     : refused(
@@ -200,7 +201,7 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
       tariffListUrl(request.apiVersion),
       async (transaction, page) =>
         locationId !== null && (await retrieveLocation(transaction, locationId)) === null
-          ? refused('location_not_found', 'No location has this id', 'location_id')
+          ? noNamedObject('location', 'location_id')
           : listTariffPage(transaction, { locationId, direction, type }, page),
       tariffs => runInTimeSlices(listToWire(tariffs, request.at), request.caller.accountId),
     )

@@ -1,4 +1,5 @@
 import { type SimulationRequest, simulationLimits } from '../../contract/simulations/simulation-request.ts'
+import { noNamedObject } from '../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { SimulatedPlan } from '../../domain/simulation/plan-prices.ts'
 import { lengthOfPrices, readPlanPrices } from '../../platform/postgres/plans/plan-prices.ts'
@@ -35,7 +36,7 @@ export const loadPlans = async (
     const field = `candidates[${index}].plan_id`
     // The lock keeps versions and prices together while they are read one after the other.
     const plan = await lockPlan(transaction, planId, 'share')
-    if (plan === null) return refused('plan_not_found', 'No plan has this id', field)
+    if (plan === null) return noNamedObject('plan', field)
     bytes += await lengthOfPrices(transaction, planId)
     if (bytes > simulationLimits.planBytes) {
       const message = `The plans of the candidates have more than ${simulationLimits.planBytes / 2 ** 20} MiB of prices. Simulate fewer plans at once`

@@ -4,6 +4,7 @@ import {
   type SimulationRequest,
   simulationLimits,
 } from '../../contract/simulations/simulation-request.ts'
+import { noNamedObject } from '../../domain/no-object.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import type { Tariff } from '../../domain/tariff/tariff.ts'
 import { retrieveMarket } from '../../platform/postgres/pricing/markets.ts'
@@ -38,7 +39,7 @@ const refuseMarket = async (
   field: string,
 ): Promise<Refusal | null> => {
   const market = await retrieveMarket(transaction, marketSourceId)
-  if (market === null) return refused('market_source_not_found', 'No market source has this id', field).refusal
+  if (market === null) return noNamedObject('market source', field).refusal
   if (market.currencyCode === currency) return null
   const message = `The market source is in ${market.currencyCode}: choose a source in ${currency}`
   return refused('currency_mismatch', message, field).refusal
@@ -98,7 +99,7 @@ const findMissingDevice = async (
   if (named.size === 0) return null
   const found = await findActiveDevices(transaction, [...named.keys()])
   for (const [id, path] of named) {
-    if (!found.has(id)) return refused('device_not_found', 'No device has this id', path).refusal
+    if (!found.has(id)) return noNamedObject('device', path).refusal
   }
   return null
 }
@@ -117,10 +118,10 @@ const findLocations = async (
     const unknown = locationIds.findIndex(id => !found.has(id))
     return unknown < 0
       ? accepted(locationIds.flatMap(id => found.get(id) ?? []))
-      : refused('location_not_found', 'No location has this id', `object_ids[${unknown}]`)
+      : noNamedObject('location', `object_ids[${unknown}]`)
   }
   const ofCustomer = await locationsOfCustomer(transaction, customerId ?? '', maxLocations + 1)
-  if (ofCustomer === null) return refused('customer_not_found', 'No customer has this id', 'customer_id')
+  if (ofCustomer === null) return noNamedObject('customer', 'customer_id')
   if (ofCustomer.length === 0) return refused('location_not_found', 'The customer has no locations', 'customer_id')
   return ofCustomer.length > maxLocations
     ? refused(

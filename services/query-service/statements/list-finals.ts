@@ -2,7 +2,7 @@ import { pageRequest } from '../../contract/list.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { type statementList, statementListUrl } from '../../contract/statements/statement-operations.ts'
 import { writeInstant } from '../../domain/instant.ts'
-import { refused } from '../../domain/refusal.ts'
+import { noNamedObject } from '../../domain/no-object.ts'
 import { costedLocations } from '../../platform/postgres/pricing/costed-locations.ts'
 import { type ListedFinal, listFinals } from '../../platform/postgres/statements/list-finals.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
@@ -21,7 +21,7 @@ export const answerFinals = async (
   const { location_id: locationId = null } = request.query
   const page = await withTenant(database, tenantOf(request), async transaction =>
     locationId !== null && (await costedLocations(transaction, [locationId])).length === 0
-      ? refused('location_not_found', 'No location has this id', 'location_id')
+      ? noNamedObject('location', 'location_id')
       : listFinals(transaction, locationId, pageRequest(request.query)),
   )
   if (!page.ok) return page

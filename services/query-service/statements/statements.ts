@@ -9,6 +9,7 @@ import {
 } from '../../contract/statements/statement-operations.ts'
 import { readStatementRequest, statementRequestText } from '../../contract/statements/statement-request.ts'
 import { isId } from '../../domain/identifier.ts'
+import { noObject } from '../../domain/no-object.ts'
 import { type Result, refused } from '../../domain/refusal.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import { locationsOfSession } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
@@ -126,7 +127,7 @@ const refuseId = async (
   const isOther = isId('device', id) || (await locationsOfSession(clickHouse, tenantOf(request), id)).length > 0
   return isOther
     ? refused('location_required', 'A statement needs the id of a location, not of a device or session')
-    : refused('not_found', 'No location has this id')
+    : noObject('location')
 }
 
 /** Calculate the statement of a location, record its request, and answer it. */
@@ -144,7 +145,7 @@ export const answerStatement = async (
     const known = await findStatement(transaction, id, request.at)
     return { terms, known, finals: await readFinals(transaction, locationId) }
   })
-  if (found === null) return refused('not_found', 'No location has this id')
+  if (found === null) return noObject('location')
   if (found.known?.isFinal === true) return answerFinal(dependencies, request, id)
   return answerDraft(dependencies, request, { ...found, ...requested, id })
 }

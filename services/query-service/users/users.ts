@@ -12,7 +12,8 @@ import {
   userUpdate,
 } from '../../contract/users/user.ts'
 import { writeInstant } from '../../domain/instant.ts'
-import { accepted, refused } from '../../domain/refusal.ts'
+import { noObject } from '../../domain/no-object.ts'
+import { accepted } from '../../domain/refusal.ts'
 import type { Credential, User } from '../../domain/user/user.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
@@ -29,7 +30,7 @@ import { type Change, change } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
 
-const noUser = refused('not_found', 'No user has this id')
+const noUser = noObject('user')
 
 /** Describe a change of a user. The audit entry contains the user without secrets. */
 const auditedChange = <T>(action: string, user: User, value: T): Change<T> => ({

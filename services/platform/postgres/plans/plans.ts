@@ -1,4 +1,5 @@
 import sql, { raw } from 'sql-template-tag'
+import { noObject } from '../../../domain/no-object.ts'
 import { planLimits } from '../../../domain/plan/plan.ts'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import type { OwnedObject } from '../../../domain/tenant.ts'
@@ -39,7 +40,7 @@ export type PlanProgress = {
 export type PlanWithVersions<Version = StoredVersion> = StoredPlan &
   PlanProgress & { readonly versions: readonly Version[] }
 
-const notFound = refused('not_found', 'No plan has this id.')
+const notFound = noObject('plan')
 const noVersion = refused('not_found', 'The plan has no version of this number.')
 
 const planColumns = sql`

@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag'
 import type { ChargeTerms } from '../../../domain/charge/charge.ts'
 import { validateCharge, validateChargeDays } from '../../../domain/charge/validate-charge.ts'
+import { noNamedObject, noObject } from '../../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { newId } from '../../ids/new-id.ts'
@@ -29,7 +30,7 @@ export type ChargePatch = Partial<Pick<ChargeTerms, 'name' | 'component' | 'star
 /** The charges of a deleted location are hidden. */
 const isVisible = sql`deleted_at is null and closed_at is null`
 
-const notFound = refused('not_found', 'No charge has this id.')
+const notFound = noObject('charge')
 
 /**
  * Create a charge at `at` (ms). Concurrent requests for one location wait for each other.
@@ -43,8 +44,7 @@ export const createCharge = async (
 ): Promise<Result<StoredCharge>> => {
   const { accountId, liveMode, query } = transaction
   const { locationId, planId, planVersion, terms } = draft
-  if (!(await lockLocation(transaction, locationId)))
-    return refused('location_not_found', 'No location has this id.', 'location_id')
+  if (!(await lockLocation(transaction, locationId))) return noNamedObject('location', 'location_id')
   const missing = await findMissingDevice(transaction, terms)
   if (missing !== null) return missing
   const calendar = await holdCalendarOfLocation(transaction, locationId)
@@ -75,7 +75,7 @@ export const findMissingDevice = async (
   if (ids.length === 0) return null
   const found = await findActiveDevices(transaction, ids)
   const index = ids.findIndex(id => !found.has(id))
-  return index < 0 ? null : refused('device_not_found', 'No device has this id.', `device_ids[${index}]`)
+  return index < 0 ? null : noNamedObject('device', `device_ids[${index}]`)
 }
 
 /** Refuse a further charge of a location if it has too many, or if their schedules are too large. */

@@ -1,4 +1,5 @@
 import sql, { type Sql } from 'sql-template-tag'
+import { noObject } from '../../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
@@ -35,7 +36,7 @@ export const marketColumns = sql`id, account_id as "accountId", live_mode as "li
   currency_code as "currencyCode", area, timezone, resolution_minutes as "resolutionMinutes", importer,
   price_revision as "priceRevision", time_created as "createdAt"`
 
-export const noMarket = refused('not_found', 'No market source has this id.')
+export const noMarket = noObject('market source')
 
 /** Condition for the sources that a writer may change. */
 export const ownedByWriter = (writer: MarketWriter): Sql =>

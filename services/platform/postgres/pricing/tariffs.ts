@@ -1,4 +1,5 @@
 import sql, { raw } from 'sql-template-tag'
+import { noNamedObject, noObject } from '../../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { specialDaysOf } from '../../../domain/tariff/special-days.ts'
 import {
@@ -55,7 +56,7 @@ export type TariffPatch = {
 const maxVersions = 100
 const maxVersionsLength = 1024 * 1024
 
-const notFound = refused('not_found', 'No tariff has this id.')
+const notFound = noObject('tariff')
 const isActiveTariff = sql`closed_at is null and voided_at is null`
 
 /**
@@ -70,7 +71,7 @@ export const createTariff = async (
 ): Promise<Result<TariffChange>> => {
   const { accountId, liveMode, query } = transaction
   const location = await lockPricedLocation(transaction, draft.locationId)
-  if (location === null) return refused('location_not_found', 'No location has this id.', 'location_id')
+  if (location === null) return noNamedObject('location', 'location_id')
   if (draft.marketRates) {
     const currency = draft.direction === 'EXPORT' ? location.exportCurrency : location.importCurrency
     if (currency !== location.currencyCode) return marketCurrencyRefusal(location.currencyCode, currency)

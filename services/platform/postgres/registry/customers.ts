@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag'
-import { accepted, type Result, refused } from '../../../domain/refusal.ts'
+import { noObject } from '../../../domain/no-object.ts'
+import { accepted, type Result } from '../../../domain/refusal.ts'
 import type { OwnedObject } from '../../../domain/tenant.ts'
 import { newId } from '../../ids/new-id.ts'
 import { type Metadata, toTimestamp } from '../column.ts'
@@ -32,7 +33,7 @@ const fromRow = ({ locationIds, ...customer }: Row): StoredCustomer => ({
   locationIds: JSON.parse(locationIds),
 })
 
-const notFound = refused('not_found', 'No customer has this id.')
+const notFound = noObject('customer')
 
 /** Create a customer at `at` (ms). The constraint refuses a duplicate reference_id. */
 export const createCustomer = async (

@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag'
+import { noObject } from '../../../domain/no-object.ts'
 import type { RegisterProperties } from '../../../domain/record/reading-rules.ts'
-import { type Result, refused } from '../../../domain/refusal.ts'
+import type { Result } from '../../../domain/refusal.ts'
 import type { OwnedObject } from '../../../domain/tenant.ts'
 import { newId } from '../../ids/new-id.ts'
 import { type Metadata, toTimestamp } from '../column.ts'
@@ -24,7 +25,7 @@ const columns = sql`id, account_id as "accountId", live_mode as "liveMode", refe
 
 const toJson = (value: object | null): string | null => (value === null ? null : JSON.stringify(value))
 
-const notFound = refused('not_found', 'No device has this id.')
+const notFound = noObject('device')
 
 /** Create a device at `at` (ms). The constraint refuses a duplicate reference_id. */
 export const createDevice = async (

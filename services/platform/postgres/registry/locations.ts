@@ -1,4 +1,5 @@
 import sql, { type Sql } from 'sql-template-tag'
+import { noNamedObject, noObject } from '../../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
 import { instantsOfDays } from '../../time-zone.ts'
@@ -24,7 +25,7 @@ import {
 /** A location after a change, and the recost request of the change; null if no price changes. */
 export type LocationChange = { readonly location: StoredLocation; readonly recostRequest: OutboxMessage | null }
 
-const notFound = refused('not_found', 'No location has this id.')
+const notFound = noObject('location')
 
 /**
  * Create a location at `at` (ms).
@@ -147,18 +148,15 @@ const checkReferences = async (transaction: TenantTransaction, draft: LocationDr
       (select currency_code from market_sources where id = ${exportSourceId} and ${isActive}) as export,
       exists (select 1 from calendars where id = ${calendarId} and ${isActive}) as calendar`)
   const found = rows[0]
-  if (customerId !== null && found?.customer !== true)
-    return refused('customer_not_found', 'No customer has this id.', 'customer_id')
-  if (calendarId !== null && found?.calendar !== true)
-    return refused('calendar_not_found', 'No calendar has this id.', 'calendar_id')
+  if (customerId !== null && found?.customer !== true) return noNamedObject('customer', 'customer_id')
+  if (calendarId !== null && found?.calendar !== true) return noNamedObject('calendar', 'calendar_id')
   for (const [sourceId, currency, direction] of [
     [importSourceId, found?.import, 'import'],
     [exportSourceId, found?.export, 'export'],
   ] as const) {
     if (sourceId === null) continue
     const field = `market_sources.${direction}`
-    if (currency === null || currency === undefined)
-      return refused('market_source_not_found', 'No market source has this id.', field)
+    if (currency === null || currency === undefined) return noNamedObject('market source', field)
     if (currency !== draft.currencyCode) {
       return refused(
         'currency_mismatch',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import sql from 'sql-template-tag'
 import type { DayRange } from '../../../domain/charge/charge-days.ts'
+import { noNamedObject } from '../../../domain/no-object.ts'
 import { type Result, refused } from '../../../domain/refusal.ts'
 import {
   type BatchFailure,
@@ -64,14 +65,12 @@ export const locationsOfBatch = async (
       select id from locations where ${owned} and id = any(${selection.locationIds}) order by id`)
     const found = new Set(rows.map(({ id }) => id))
     const missing = selection.locationIds.findIndex(id => !found.has(id))
-    return missing < 0
-      ? { ok: true, value: [...found] }
-      : refused('location_not_found', 'No location has this id', `object_ids[${missing}]`)
+    return missing < 0 ? { ok: true, value: [...found] } : noNamedObject('location', `object_ids[${missing}]`)
   }
   if ('planId' in selection) {
     const { planId } = selection
     if (!(await hasRow(query)(sql`select 1 from plans where ${owned} and id = ${planId} and ${isActive}`)))
-      return refused('plan_not_found', 'No plan has this id', 'plan_id')
+      return noNamedObject('plan', 'plan_id')
     const rows = await readRows(query)<{ id: string }>(sql`
       select distinct location_id as id from plan_assignments
       where ${owned} and plan_id = ${planId} and ${isActive} and start_day < ${endDay}
@@ -83,7 +82,7 @@ export const locationsOfBatch = async (
   const isKnown =
     customerId === null ||
     (await hasRow(query)(sql`select 1 from customers where ${owned} and id = ${customerId} and ${isActive}`))
-  if (!isKnown) return refused('customer_not_found', 'No customer has this id', 'customer_id')
+  if (!isKnown) return noNamedObject('customer', 'customer_id')
   // A local day starts up to 14 hours before the same day in UTC.
   const deletedAfter = toTimestamp((startDay - 1) * 86_400_000)
   const rows = await readRows(query)<{ id: string }>(sql`

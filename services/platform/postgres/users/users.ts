@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag'
+import { noObject } from '../../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import {
   type Credential,
@@ -23,7 +24,7 @@ const columns = sql`
   provider_issuer as "providerIssuer", provider_subject as "providerSubject", accepted_at as "acceptedAt",
   time_created as "createdAt"`
 
-const notFound = refused('not_found', 'No user has this id.')
+const notFound = noObject('user')
 
 /**
  * Create an invited user at `at` (ms). Refuses `too_many_users`; the constraint refuses a known address

@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag'
-import { type Result, refused } from '../../../domain/refusal.ts'
+import { noObject } from '../../../domain/no-object.ts'
+import type { Result } from '../../../domain/refusal.ts'
 import type { WebhookAttempt, WebhookDelivery } from '../../../domain/webhook/webhook-object.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
@@ -15,7 +16,7 @@ const attemptColumns = sql`id, account_id as "accountId", live_mode as "liveMode
   endpoint_id as "endpointId", status_code as "statusCode", error, duration_ms as "durationMs",
   response_body as "responseBody", time_created as "createdAt"`
 
-const notFound = refused('not_found', 'No delivery of this webhook endpoint has this id')
+const notFound = noObject('delivery of this webhook endpoint')
 
 /** List the deliveries of an endpoint, newest first. Refuses `cursor_not_found`. */
 export const listDeliveries = (

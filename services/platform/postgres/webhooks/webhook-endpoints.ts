@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag'
+import { noObject } from '../../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import type { SigningSecret } from '../../../domain/webhook/secret-rotation.ts'
 import type { WebhookEndpoint } from '../../../domain/webhook/webhook-object.ts'
@@ -32,7 +33,7 @@ const columns = sql`
 /** Maximum endpoints of an account in one mode. */
 export const maxEndpoints = 100
 
-const notFound = refused('not_found', 'No webhook endpoint has this id')
+const notFound = noObject('webhook endpoint')
 
 const tooMany = refused(
   'too_many_webhook_endpoints',
