@@ -9,6 +9,7 @@ import {
   batchFailureColumns,
   batchPartColumns,
 } from '../platform/clickhouse/readings/receipts.ts'
+import { replacedReadingColumns } from '../platform/clickhouse/readings/replaced-readings.ts'
 import { runInTimeSlices } from '../platform/concurrency/time-slices.ts'
 import type { Codec } from '../platform/log/avro/codec.ts'
 import { toHeaders } from '../platform/log/chunk-headers.ts'
@@ -150,6 +151,7 @@ export const stepStore = (options: StoreOptions): StepStore => {
       )
       await appendDeferred(options, result.deferred)
       await writeFailures(clickHouse, result.failures)
+      await insertRows(clickHouse, 'meter_replaced_readings', replacedReadingColumns, result.replaced)
       if (result.readings.length > 0) {
         const bytes = encodeMeterReadings(result.readings)
         await clickHouse.insert({ table: 'meter_readings', columns: meterReadingColumns, bytes })

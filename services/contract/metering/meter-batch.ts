@@ -21,7 +21,7 @@ export const meterBatchShape = objectShape('bat', 'meter_batch', {
   records_accepted: count.describe('Durable records, which will be stored and priced.'),
   records_processed: count.describe('Stored records, with or without a price.'),
   records_replaced: count.describe(
-    'Records that replaced a stored record with another value or confidence. It is final with the status COMPLETE. Register readings are not counted.',
+    'Records that replaced a stored record with another value or confidence, and register readings that replaced or withdrew a stored reading. It is final with the status COMPLETE.',
   ),
   failed_records: z.array(
     z.object({
@@ -39,7 +39,7 @@ export type MeterBatch = OwnedObject & {
   readonly recordsSubmitted: number
   readonly recordsAccepted: number
   readonly recordsProcessed: number
-  /** Records that replaced a stored record with another value. */
+  /** Records and readings that replaced a stored one with another value. */
   readonly recordsReplaced: number
   readonly failed: readonly {
     readonly recordNumber: number

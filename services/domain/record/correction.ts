@@ -16,20 +16,34 @@ export type SubmittedValues = Pick<MeterRecord, 'confidence'> & {
 export type ValueChange = { readonly before: SubmittedValues; readonly after: SubmittedValues }
 
 /**
- * Return the corrections that newly received values make, in the order of their arrival. `stored`: values of the stored
- * record, or null. Equal values are not a correction. Received values that are not newer than the stored ones are left out,
- * so a repeat after a crash finds the same corrections or none. Source: docs/rules/metering.md #corrections.
+ * Return the changes that newly received values of one record or reading make, in the order of their arrival. `stored`:
+ * its stored values, or null. Equal values are not a change. Received values that are not newer than the stored ones are
+ * left out, so a repeat after a crash finds the same changes or none.
+ */
+export const changesOf = <Stored extends { readonly sourceVersion: bigint }, Received extends Stored>(
+  stored: Stored | null,
+  received: readonly Received[],
+  areEqual: (before: Stored, after: Received) => boolean,
+): readonly { readonly before: Stored; readonly after: Received }[] => {
+  const newer = received
+    .filter(({ sourceVersion }) => stored === null || sourceVersion > stored.sourceVersion)
+    .toSorted((a, b) => (a.sourceVersion < b.sourceVersion ? -1 : 1))
+  return newer.flatMap((after, index) => {
+    const before = newer[index - 1] ?? stored
+    return before === null || areEqual(before, after) ? [] : [{ before, after }]
+  })
+}
+
+/**
+ * Return the corrections that newly received values make. `stored`: values of the stored record, or null.
+ * Source: docs/rules/metering.md #corrections.
  */
 export const valueChanges = (
   stored: SubmittedValues | null,
   received: readonly SubmittedValues[],
-): readonly ValueChange[] => {
-  const newer = received
-    .filter(({ sourceVersion }) => stored === null || sourceVersion > stored.sourceVersion)
-    .toSorted((a, b) => (a.sourceVersion < b.sourceVersion ? -1 : 1))
-  const sequence = stored === null ? newer : [stored, ...newer]
-  return sequence.slice(1).flatMap((after, index) => {
-    const before = sequence[index] as SubmittedValues
-    return before.energy === after.energy && before.confidence === after.confidence ? [] : [{ before, after }]
-  })
-}
+): readonly ValueChange[] =>
+  changesOf(
+    stored,
+    received,
+    (before, after) => before.energy === after.energy && before.confidence === after.confidence,
+  )

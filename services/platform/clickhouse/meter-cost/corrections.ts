@@ -198,8 +198,11 @@ export const submittedValues = async (
   return found
 }
 
-/** Count the corrections by the records of a batch. Their ids begin with the time at which the batch was received. */
-export const correctionsOfBatch = async (
+/**
+ * Count the records and readings of a batch that replaced another value. Ids of corrections begin with the time at which the
+ * batch was received.
+ */
+export const replacedByBatch = async (
   db: ClickHouse,
   tenant: Tenant,
   batchId: string,
@@ -209,8 +212,11 @@ export const correctionsOfBatch = async (
     idLiteral(formatTimeOrderedId('meterCorrection', receivedAt, new Uint8Array(6).fill(byte))),
   )
   const [counted] = await db.rows(
-    `SELECT toUInt32(count()) FROM meter_corrections FINAL WHERE ${tenantIs(tenant)} AND correction_id BETWEEN ${first} AND ${last}
-    AND batch_after = ${idLiteral(batchId)} ${lookUpSettings}`,
+    `SELECT toUInt32(
+      (SELECT count() FROM meter_corrections FINAL WHERE ${tenantIs(tenant)} AND correction_id BETWEEN ${first} AND ${last}
+        AND batch_after = ${idLiteral(batchId)})
+      + (SELECT count() FROM meter_replaced_readings FINAL WHERE ${tenantIs(tenant)} AND batch_id = ${idLiteral(batchId)})
+    ) ${lookUpSettings}`,
     tenant,
   )
   return Number(counted?.[0] ?? 0)

@@ -1,6 +1,6 @@
 import type { ClickHouse } from '../clickhouse.ts'
 import { idLiteral, isAmong } from '../encoding/literals.ts'
-import { correctionsOfBatch } from './corrections.ts'
+import { replacedByBatch } from './corrections.ts'
 import { lookUpSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
 
 const deviceOf = (digits: unknown): string | null => (digits === '0'.repeat(24) ? null : `dev_${digits}`)
@@ -161,7 +161,7 @@ export const receiptOfBatch = async (db: ClickHouse, tenant: Tenant, batchId: st
     recordsAccepted: Number(header[1]),
     // A late failure is stored before its chunk counts as handled.
     recordsProcessed: Math.max(0, Number(parts[0]?.[0] ?? 0) - later),
-    recordsReplaced: await correctionsOfBatch(db, tenant, batchId, receivedAt),
+    recordsReplaced: await replacedByBatch(db, tenant, batchId, receivedAt),
     receivedAt,
     failures: failures.map(([number, , reference, error]) => ({
       recordNumber: Number(number),

@@ -148,13 +148,14 @@ export type ReadingQuery = {
 }
 
 const noDevice = '0'.repeat(24)
-const readSettings =
+/** Settings of reads of `meter_readings`. */
+export const readSettings =
   'SETTINGS max_execution_time=25, max_threads=2, do_not_merge_across_partitions_select_final=1, optimize_move_to_prewhere_if_final=1'
 const names = meterReadingColumns.map(({ name }) => name)
 const key = ['location_id', 'device_id', 'energy_flow_direction', 'tariff_direction'].join(', ')
 
 /** The FROM clause of all reads: deduplicated by FINAL, limited to a tenant. */
-const meterReadings = (tenant: Tenant, condition: string): string =>
+export const meterReadings = (tenant: Tenant, condition: string): string =>
   `FROM meter_readings FINAL WHERE ${tenantIs(tenant)} AND ${condition}`
 
 const queryLiteral = ({ register, times, nearMs }: ReadingQuery): string => {
