@@ -7,6 +7,7 @@ import type { AcceptedRecord, DeadLetter, ReadingChunk, RecordChunk, Submission 
 import { withObjects } from '../platform/log/refused-objects.ts'
 import { fromReplayHeader } from '../platform/log/replay-header.ts'
 import { rowVersionOf } from '../platform/log/row-version.ts'
+import { fromWarningsHeader } from '../platform/log/warnings-header.ts'
 import { type ReadingToStore, readingsOfChunk } from './cost-readings.ts'
 import { deadLetterOf } from './dead-letter.ts'
 import type { Eraser } from './erase.ts'
@@ -173,8 +174,10 @@ const addMessage = async (
   const headers = fromHeaders(message.headers)
   const content = await codec.decodeMeterMessage(message.value)
   const origin = { assignment, message }
-  if (content.kind === 'submission') step.submissions.push(withObjects(content, message.headers))
-  else if (content.kind === 'order') {
+  if (content.kind === 'submission') {
+    const warnings = fromWarningsHeader(message.headers)
+    step.submissions.push({ ...withObjects(content, message.headers), warnings })
+  } else if (content.kind === 'order') {
     if (content.orderKind === 'UNKNOWN')
       throw new Failure(
         'kind_unknown',

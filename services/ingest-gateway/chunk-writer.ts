@@ -9,6 +9,7 @@ import { type Log, recordTopic } from '../platform/log/log.ts'
 import type { RecordPart, Submission } from '../platform/log/messages.ts'
 import { partitionKey, partitionOf } from '../platform/log/partition.ts'
 import { maxRefusedObjects, refusedObjectBytes, toObjectsHeader } from '../platform/log/refused-objects.ts'
+import { toWarningsHeader } from '../platform/log/warnings-header.ts'
 import type { PartitionBacklog } from './partition-backlog.ts'
 import { type WriteLimit, writeLate } from './write-limit.ts'
 
@@ -212,13 +213,15 @@ const writeHeader = async (
   limit: WriteLimit,
 ): Promise<void> => {
   const partition = partitionOf(submission.batchId, partitions.length)
+  // Each message has the warnings, because each writes the same row of the receipt.
+  const warnings = toWarningsHeader(submission.warnings ?? [])
   const append = (refused: Submission['refused']) => {
     const value = codec.encodeMeterMessage({ ...submission, refused })
     const headers = toHeaders({ generation: generation(), chunkId: nextChunkId(), batches: [] })
     return log.append(recordTopic, partition, {
       key: submission.batchId,
       value,
-      headers: { ...headers, ...toObjectsHeader(refused) },
+      headers: { ...headers, ...toObjectsHeader(refused), ...warnings },
     })
   }
   const appends: Promise<unknown>[] = []

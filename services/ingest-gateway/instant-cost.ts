@@ -12,6 +12,7 @@ import { readInstant, writeInstant } from '../domain/instant.ts'
 import { divideHalfEven } from '../domain/quantity.ts'
 import { refusePower } from '../domain/record/reading-rules.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
+import { isImplausible } from '../domain/record/warnings.ts'
 import { type Refusal, refused } from '../domain/refusal.ts'
 import { firstUnpriced } from '../domain/tariff/evaluate.ts'
 import { refuseMissingTariff } from '../domain/tariff/missing-tariff.ts'
@@ -89,7 +90,8 @@ export const calculateInstantCost =
     const record = named.value
     const partition = await findPartition(dependencies.known, tenant, record, at)
     if (!partition.ok) return partition
-    const power = refusePower(dependencies.known.ruleOf(tenant, record.deviceId ?? record.locationId, at), record)
+    const rule = dependencies.known.ruleOf(tenant, record.deviceId ?? record.locationId, at)
+    const power = refusePower(rule, record)
     if (power !== null) return { ok: false, refusal: power }
     const pricingRequest = { ...tenant, locationId: record.locationId, from: record.start }
     const cachedPricing = (await dependencies.pricing.gatherNewest([pricingRequest])).get(record.locationId)
@@ -111,7 +113,11 @@ export const calculateInstantCost =
     const recordPrice = query.non_persistent
       ? await simulate(dependencies, recordToPrice)
       : await storeAndPrice(dependencies, recordToPrice)
-    if (!query.non_persistent) dependencies.counts.bytes(body.bytes.length)
+    const warned = isImplausible(rule, record)
+    if (!query.non_persistent) {
+      dependencies.counts.bytes(body.bytes.length)
+      if (warned) dependencies.counts.warned('implausible_energy', 1)
+    }
     const choice = {
       nonPersistent: query.non_persistent,
       includeTariff: query.include_tariff,
@@ -124,6 +130,7 @@ export const calculateInstantCost =
       currencyCode,
       record,
       price: recordPrice,
+      isImplausible: warned,
       sentRecord: element.value,
       apiVersion,
       options: choice,

@@ -1,3 +1,4 @@
+import type { WarningCode } from '../domain/record/warnings.ts'
 import { currentInstant } from '../platform/clock.ts'
 import { recordTopic } from '../platform/log/log.ts'
 import { pricingCache } from '../platform/pricing-cache/pricing-cache.ts'
@@ -15,6 +16,7 @@ export const openIngestGateway = (shared: SharedDependencies, opening: AsyncDisp
     accepted: (partition: number, records: number) => metrics.accepted.inc({ lane: String(partition) }, records),
     refused: (records: number) => metrics.refused.inc(records),
     bytes: (bytes: number) => metrics.submittedBytes.inc(bytes),
+    warned: (code: WarningCode, records: number) => metrics.warned.inc({ code }, records),
   }
   const pricing = pricingCache(database, timeZone)
   const { accepts, isFull, refresh } = partitionBacklog(log, shared.slowBacklog)

@@ -1,4 +1,5 @@
 import type { MeterBatch } from '../contract/metering/meter-batch.ts'
+import type { SubmissionWarning, WarningCode } from '../domain/record/warnings.ts'
 import type { BatchIds } from '../platform/ids/batch-id.ts'
 import type { EncodedPart } from '../platform/log/avro/fast-path/record-part.ts'
 import type { Reading, ReadingPart, RefusedRecord } from '../platform/log/messages.ts'
@@ -14,6 +15,8 @@ export type GatewayCounters = {
   readonly refused: (records: number) => void
   /** Called with the length of a decompressed body. */
   readonly bytes: (bytes: number) => void
+  /** Called when records with a warning are durable. */
+  readonly warned: (code: WarningCode, records: number) => void
 }
 
 /** A submission: its account and mode, its id, and its arrival in ms. All its records carry these members. */
@@ -27,6 +30,7 @@ export type NormalisedRecords = {
   readonly kind: 'records'
   readonly parts: ReadonlyMap<number, readonly EncodedPart[]>
   readonly refused: readonly RefusedRecord[]
+  readonly warnings: readonly SubmissionWarning[]
 }
 
 /** Normalised readings of one register, in the order of their numbers, and the partition of its location. */
@@ -66,7 +70,7 @@ export type RecordEntranceDependencies = {
   readonly writer: ChunkWriter
   readonly readings: ReadingWriter
   readonly batchIds: BatchIds
-  readonly counts: Pick<GatewayCounters, 'refused'>
+  readonly counts: Pick<GatewayCounters, 'refused' | 'warned'>
   readonly writeLimitMs?: number
 }
 
@@ -90,13 +94,15 @@ export const recordEntrance = ({
     },
     accept: async (batch, content, { recordsSubmitted, recordsAccepted }) => {
       const { refused } = content
-      const header = { kind: 'submission', ...batch, recordsSubmitted, recordsAccepted, refused } as const
+      const warnings = content.kind === 'records' ? content.warnings : []
+      const header = { kind: 'submission', ...batch, recordsSubmitted, recordsAccepted, refused, warnings } as const
       // A failure of one waits for the other: only the time limit answers while an append is in progress.
       const written = await withWriteLimit(writeLimitMs, limit =>
         Promise.allSettled([write(batch, content, limit), writer.writeHeader(header, limit)]),
       )
       for (const one of written) if (one.status === 'rejected') throw one.reason
       counts.refused(refused.length)
+      for (const { code, records } of warnings) counts.warned(code, records)
       const { accountId, liveMode, batchId: id, receivedAt: createdAt } = batch
       return {
         accountId,
@@ -107,6 +113,7 @@ export const recordEntrance = ({
         recordsProcessed: 0,
         recordsReplaced: 0,
         failed: refused,
+        warnings,
         createdAt,
       }
     },

@@ -54,8 +54,8 @@ export const submitInterval =
     if (!validated.ok) return validated
     // The caller has been refused. Records that are stored after that could surprise the caller.
     if (signal.aborted) throw writeLate()
-    const { parts, refused } = validated.value
-    const receipt = await entrance.accept(batch, { kind: 'records', parts, refused }, validated.value)
+    const { parts, refused, warnings } = validated.value
+    const receipt = await entrance.accept(batch, { kind: 'records', parts, refused, warnings }, validated.value)
     counts.bytes(body.bytes.length)
     return accepted(meterBatchToWire(receipt))
   }

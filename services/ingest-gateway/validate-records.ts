@@ -1,6 +1,7 @@
 import type { ApiVersion } from '../contract/api-version.ts'
 import { type RegisterRule, refusePower } from '../domain/record/reading-rules.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
+import type { SubmissionWarning } from '../domain/record/warnings.ts'
 import { startTimeSlices, type TimeSlices } from '../platform/concurrency/time-slices.ts'
 import { encodeParts } from '../platform/log/avro/fast-path/record-chunk.ts'
 import type { EncodedPart } from '../platform/log/avro/fast-path/record-part.ts'
@@ -10,6 +11,7 @@ import { recordIdDigits } from './fast-path/record-id.ts'
 import type { Found, KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
 import { type NamedObjects, namedObjects } from './named-objects.ts'
+import { recordWarnings } from './record-warnings.ts'
 
 /** Valid records of a submission, encoded, by partition in the order of the submission; and the refused records. */
 export type ValidatedSubmission = {
@@ -17,6 +19,7 @@ export type ValidatedSubmission = {
   readonly recordsSubmitted: number
   readonly recordsAccepted: number
   readonly refused: readonly RefusedRecord[]
+  readonly warnings: readonly SubmissionWarning[]
 }
 
 /** Inputs of a validation. `part` is common to all records of the submission. */
@@ -178,6 +181,7 @@ const acceptRecords = async (
 ): Promise<ValidatedSubmission> => {
   const records = new Map<number, AcceptedRecord[]>()
   const numbers = new Map<string, number>()
+  const warnings = recordWarnings(candidates.length, (session: string | null) => session)
   const refusedBefore = refused.length
   const recordsSubmitted = candidates.length + refusedBefore
   for (const candidate of candidates) {
@@ -200,6 +204,8 @@ const acceptRecords = async (
       continue
     }
     numbers.set(recordId, recordNumber)
+    const { locationId, deviceId, sessionReferenceId } = record
+    warnings.add(candidate.rule, record, locationId, deviceId, sessionReferenceId, recordNumber)
     const partitionRecords = records.get(partition)
     const accepted = acceptedRecord(record, recordId, recordNumber)
     if (partitionRecords === undefined) records.set(partition, [accepted])
@@ -212,7 +218,7 @@ const acceptRecords = async (
       encodeParts({ ...part, records: partitionRecords }),
     ]),
   )
-  return { parts, recordsSubmitted, recordsAccepted: numbers.size, refused }
+  return { parts, recordsSubmitted, recordsAccepted: numbers.size, refused, warnings: warnings.list() }
 }
 
 /** Return the message if the location or device of a record does not exist, else null. */

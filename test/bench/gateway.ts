@@ -49,7 +49,8 @@ const gateway = async () => {
   const known = allKnown()
   const codec = await openCodec(localSchemaIds())
   const log = { partitions: () => partitions, append: async () => 0, lingerMs: 0 }
-  const counts = { accepted: () => undefined, refused: () => undefined, bytes: () => undefined }
+  const none = () => undefined
+  const counts = { accepted: none, refused: none, bytes: none, warned: none }
   const writer = chunkWriter({ log, codec, generation: () => 0, accepts: () => true, onAppended: counts.accepted })
   const entrance = recordEntrance({
     writer,

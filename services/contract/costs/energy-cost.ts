@@ -6,6 +6,7 @@ import { type OffsetInstant, writeInstant } from '../../domain/instant.ts'
 import { type Energy, energyScale } from '../../domain/quantity.ts'
 import type { EnergyFlowDirection } from '../../domain/record/record.ts'
 import { defaultTariffDirection } from '../../domain/record/validate-record.ts'
+import type { RecordOverlap } from '../../domain/record/warnings.ts'
 import { referenceKinds } from '../../domain/reference.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import type { OwnedObject } from '../../domain/tenant.ts'
@@ -25,6 +26,7 @@ import { scaledNumber } from '../json/exact-number.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { autoFlag, flag, parameters } from '../parameter.ts'
 import { locationOnly } from '../reference.ts'
+import { overlapToWire, warningsShape } from '../warning.ts'
 import { csvText } from './csv.ts'
 
 /** Maximum interval and number of elements of a cost. Source: docs/rules/costs.md #objects. */
@@ -78,6 +80,7 @@ export const energyCostShape = z.object({
     .literal('own_and_device_records')
     .optional()
     .describe('The location and its devices both have records, which may measure the same energy.'),
+  warnings: warningsShape,
   data: z.array(elementShape),
   time_created: storedMembers.time_created,
   account_id: storedMembers.account_id,
@@ -98,6 +101,8 @@ export type EnergyCostView = OwnedObject & {
   readonly currencyCode: string
   readonly entries: readonly EnergyCostEntry[]
   readonly includeTariff: boolean
+  /** First overlap of the records. */
+  readonly overlap: RecordOverlap | null
   /** Absent or null for the cost of a device or session. */
   readonly deviceRecords?: {
     readonly isIncluded: boolean
@@ -123,6 +128,7 @@ export const energyCostToWire = (
   currency_code: view.currencyCode,
   energy_units: 'WH',
   ...deviceRecordsToWire(view.deviceRecords ?? null),
+  ...overlapToWire(view.overlap, offsetOf),
   data: view.entries.map(entry => entryToWire(entry, view.includeTariff, offsetOf)),
   time_created: writeInstant(view.createdAt),
   account_id: view.accountId,
@@ -255,6 +261,7 @@ const example = energyCostToWire({
     },
   ],
   includeTariff: true,
+  overlap: null,
   createdAt: 1_757_845_000_000,
 })
 

@@ -21,6 +21,7 @@ import { textMembers } from '../metering/record-fields.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { flag, parameters } from '../parameter.ts'
 import { submissionLimits } from '../registry/account.ts'
+import { recordWarningsToWire, warningsShape } from '../warning.ts'
 
 const requestShape = z.object({
   location_id: idText('loc'),
@@ -43,6 +44,7 @@ export const instantCostShape = objectShape('mre', 'meter_record', {
   ...meterRecordHead,
   request: requestShape,
   data: meterRecordDataShape.partial({ tariff: true }),
+  warnings: warningsShape,
 })
 
 type InstantCostWire = z.output<typeof instantCostShape>
@@ -95,6 +97,7 @@ export const instantCostToWire = (cost: InstantCost): InstantCostWire => {
     ...meterRecordHeadToWire(cost),
     request: requestToWire(cost),
     data: cost.options.includeTariff ? { ...data, tariff } : data,
+    ...recordWarningsToWire(cost.isImplausible),
   })
 }
 

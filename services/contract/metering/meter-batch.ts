@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { SubmissionWarning } from '../../domain/record/warnings.ts'
 import { type Result, refused } from '../../domain/refusal.ts'
 import { runToEnd } from '../../domain/run-to-end.ts'
 import type { OwnedObject } from '../../domain/tenant.ts'
@@ -10,6 +11,7 @@ import { csvParameters } from '../interchange/csv-query.ts'
 import { defineOperation, type RawBody, sameRoute } from '../operation.ts'
 import { parameters } from '../parameter.ts'
 import { submissionLimits } from '../registry/account.ts'
+import { submissionWarningsToWire, warningsShape } from '../warning.ts'
 import { meterRecordRenames, meterRecordShape } from './meter-record.ts'
 import { readSubmission, type Submission, type SubmissionLimits } from './read-submission.ts'
 
@@ -30,6 +32,7 @@ export const meterBatchShape = objectShape('bat', 'meter_batch', {
       error: z.string().describe('What to change.'),
     }),
   ),
+  warnings: warningsShape,
 })
 
 export type MeterBatchWire = z.output<typeof meterBatchShape>
@@ -46,6 +49,8 @@ export type MeterBatch = OwnedObject & {
     readonly recordReferenceId: string | null
     readonly error: string
   }[]
+  /** Warnings about accepted records, known at arrival. */
+  readonly warnings: readonly SubmissionWarning[]
 }
 
 /** True for texts that the published description quotes. These texts get no full stop. */
@@ -69,6 +74,7 @@ export const meterBatchToWire = (batch: MeterBatch): MeterBatchWire =>
       record_reference_id: recordReferenceId,
       error: failureText(error),
     })),
+    ...submissionWarningsToWire(batch.warnings),
   })
 
 /** Differences of a receipt between the API versions. */
@@ -147,6 +153,7 @@ const example: MeterBatchWire = meterBatchToWire({
   recordsProcessed: 0,
   recordsReplaced: 0,
   failed: [{ recordNumber: 2, recordReferenceId: null, error: 'end_time must not be before start_time' }],
+  warnings: [],
 })
 
 const recordExample = {

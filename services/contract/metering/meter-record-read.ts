@@ -27,6 +27,7 @@ import { listing, listParameters } from '../list.ts'
 import { defineOperation, retrieval, sameRoute } from '../operation.ts'
 import { flag, instantParameter, wholeNumber } from '../parameter.ts'
 import { deviceOnly, locationOnly } from '../reference.ts'
+import { recordWarningsToWire, warningsShape } from '../warning.ts'
 import { meterRecordRenames } from './meter-record.ts'
 import { recordFields, recordTexts, textMembers } from './record-fields.ts'
 
@@ -62,6 +63,8 @@ export type MeterRecordView = Tenant & {
   readonly currencyCode: string
   readonly record: MeterRecord
   readonly price: PricedEnergy
+  /** True if the record has a mean power that is not plausible. */
+  readonly isImplausible: boolean
 }
 
 /** Write the first members of a meter record. */
@@ -111,6 +114,7 @@ export const storedRecordShape = objectShape('mre', 'meter_record', {
   pieces: z
     .array(pieceShape)
     .describe('Parts of the record at one price, contiguous and in order. They add up to energy and cost.'),
+  warnings: warningsShape,
 })
 
 type RecordDirections = Pick<z.output<typeof storedRecordShape>, 'energy_flow_direction' | 'tariff_direction'>
@@ -156,6 +160,7 @@ export const storedRecordToWire = (view: StoredRecordView): z.output<typeof stor
       pricing_revision: view.pricingRevision,
       price_revision: view.priceRevision,
       pieces: view.pieces.map(pieceToWire),
+      ...recordWarningsToWire(view.isImplausible),
     },
   )
 
@@ -239,6 +244,7 @@ export const exampleRecord: MeterRecordView = {
     sessionReferenceId: 'session-17',
   },
   price: { energy: 1_250_000_000n, cost: 375_000_000n, confidence: 10_000 },
+  isImplausible: false,
 }
 
 const example = storedRecordToWire({

@@ -30,6 +30,8 @@ const failedBatchShape = z
   .object({ batch_id: idText('bat'), failed_records: count, dead_lettered_records: count })
   .meta({ component: 'FailedBatch' })
 
+const warnedBatchShape = z.object({ batch_id: idText('bat'), records_warned: count }).meta({ component: 'WarnedBatch' })
+
 const endingShape = z
   .object({
     tariff_id: idText('trf'),
@@ -63,6 +65,10 @@ const overviewShape = z.object({
   failed_records: count.describe(`Failed records of the submissions of the last ${overviewLimits.failedDays} days.`),
   dead_lettered_records: count.describe('Those of them that were accepted first.'),
   failed_batches: z.array(failedBatchShape).describe(`The newest ${overviewLimits.listed} of these submissions.`),
+  records_warned: count.describe(
+    `Warnings about accepted records of the submissions of the last ${overviewLimits.failedDays} days. A record counts once for each code.`,
+  ),
+  warned_batches: z.array(warnedBatchShape).describe(`The newest ${overviewLimits.listed} of these submissions.`),
   webhook_endpoints: z.object({ enabled: count, failing: count, disabled: count }),
   failed_deliveries: count.describe('Webhook deliveries that failed for good, or that wait after a failed attempt.'),
   tariffs_ending: z
@@ -94,6 +100,8 @@ export type AccountOverview = {
   readonly failedRecords: number
   readonly deadLetteredRecords: number
   readonly failedBatches: readonly { readonly batchId: string; readonly records: number; readonly later: number }[]
+  readonly warnedRecords: number
+  readonly warnedBatches: readonly { readonly batchId: string; readonly records: number }[]
   readonly endpoints: { readonly enabled: number; readonly failing: number; readonly disabled: number }
   readonly failedDeliveries: number
   readonly endingTariffs: readonly {
@@ -128,6 +136,11 @@ export const accountOverviewToWire = (overview: AccountOverview): AccountOvervie
     batch_id: batchId,
     failed_records: records,
     dead_lettered_records: later,
+  })),
+  records_warned: overview.warnedRecords,
+  warned_batches: overview.warnedBatches.map(({ batchId, records }) => ({
+    batch_id: batchId,
+    records_warned: records,
   })),
   webhook_endpoints: { ...overview.endpoints },
   failed_deliveries: overview.failedDeliveries,
@@ -171,6 +184,8 @@ export const accountOverviewRetrieve = defineOperation({
       failedRecords: 2,
       deadLetteredRecords: 0,
       failedBatches: [{ batchId: 'bat_0198c0ffee00112233445566', records: 2, later: 0 }],
+      warnedRecords: 1,
+      warnedBatches: [{ batchId: 'bat_0198c0ffee00112233445566', records: 1 }],
       endpoints: { enabled: 1, failing: 0, disabled: 0 },
       failedDeliveries: 0,
       endingTariffs: [

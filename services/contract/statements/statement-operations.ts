@@ -70,7 +70,7 @@ const example: StatementWire = {
         ...{ ...owner, ...days, locationId: 'loc_0198c0ffee00112233445566', timezone: 'Europe/Berlin' },
         ...{ currencyCode: 'EUR', rounding: { profile: 'LARGEST_REMAINDER', decimals: 2 }, status: 'DRAFT' },
       },
-      exampleStatement,
+      { ...exampleStatement, overlap: null },
       () => 120,
     ),
   ),

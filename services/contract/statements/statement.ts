@@ -3,11 +3,13 @@ import type { AnswerOffset } from '../../domain/answer-offset.ts'
 import type { DayRange } from '../../domain/charge/charge-days.ts'
 import { writeDate } from '../../domain/civil-date.ts'
 import { writeInstant } from '../../domain/instant.ts'
+import type { RecordOverlap } from '../../domain/record/warnings.ts'
 import type { PeriodTotals, Statement, StatementPeriod } from '../../domain/statement/calculate-statement.ts'
 import type { StatementRounding } from '../../domain/statement/round-lines.ts'
 import { confidenceScale, count, dateText, exactDecimal, idText, instantText, storedMembers } from '../answer-field.ts'
 import { type Cell, csvText } from '../costs/csv.ts'
 import { scaledNumber } from '../json/exact-number.ts'
+import { overlapToWire, warningsShape } from '../warning.ts'
 import { decimalToWire, type StatementLineWire, statementLineShape, statementLineToWire } from './statement-line.ts'
 
 const totalsShape = z
@@ -73,6 +75,7 @@ export const statementShape = z.object({
   confidence: exactDecimal.describe('0 to 1.'),
   gaps: z.array(gapShape).describe('The first 100, by start.'),
   gaps_more: count.optional().describe('Number of gaps beyond the first 100.'),
+  warnings: warningsShape,
   periods: z.array(periodShape),
   totals: totalsShape.describe('Sums of the totals of the periods.'),
   memo: z.array(memoShape).describe('Own generation, and energy that a storage supplied. They are in no total.'),
@@ -138,7 +141,7 @@ export type StatementContent = Omit<StatementWire, 'id' | 'revision' | 'hash' | 
 /** Write a statement, with pauses. `offsetOf` returns the offset (minutes) for writing an instant. */
 export function* statementToWire(
   view: StatementView,
-  statement: Statement,
+  statement: Statement & { readonly overlap: RecordOverlap | null },
   offsetOf: AnswerOffset,
 ): Generator<null, StatementContent> {
   const periods: StatementWire['periods'] = []
@@ -161,6 +164,7 @@ export function* statementToWire(
       ...(energy === undefined ? {} : { energy: decimalToWire(energy) }),
     })),
     ...(statement.moreGaps === 0 ? {} : { gaps_more: statement.moreGaps }),
+    ...overlapToWire(statement.overlap, offsetOf),
     periods,
     totals: totalsToWire(statement.totals),
     memo: statement.memo.map(line => ({

@@ -209,8 +209,8 @@ const spanOf = ({ periods, metered: { timeZone } }: StatementInput): Interval =>
   end: startOfDayNumber(timeZone, periods[periods.length - 1]?.endDay ?? 0),
 })
 
-/** Number of the rules of the calculation. A change of the rules that changes an amount or a component raises it. */
-export const statementRules = 1
+/** Number of the rules of the calculation. A change of the rules that changes an amount, a component or a warning raises it. */
+export const statementRules = 2
 
 /**
  * Calculate the statement of a location, with a pause at least every some hundred records or intervals.

@@ -22,6 +22,7 @@ import {
 } from '../../platform/log/avro/fast-path/record-part.ts'
 import type { RefusedRecord } from '../../platform/log/messages.ts'
 import type { KnownObject } from '../known-objects.ts'
+import { type RecordWarnings, recordWarnings } from '../record-warnings.ts'
 import {
   duplicateMessage,
   missingObjectMessage,
@@ -78,6 +79,7 @@ type PlainValidation = ValidationContext & {
   readonly duplicates: DuplicateTable
   readonly partitions: Map<number, PartitionParts>
   readonly refused: RefusedRecord[]
+  readonly warnings: RecordWarnings<number>
   records: number
 }
 
@@ -124,6 +126,7 @@ const validateBody = async (
     duplicates: duplicateTable(maxRecords),
     partitions: new Map(),
     refused: [],
+    warnings: recordWarnings(maxRecords, (range: number) => textAt(cursor, unpackRange(range))),
     records: 0,
   }
   try {
@@ -140,6 +143,7 @@ const validateBody = async (
     recordsSubmitted: validation.records,
     recordsAccepted: validation.records - validation.refused.length,
     refused: validation.refused,
+    warnings: validation.warnings.list(),
   }
 }
 
@@ -204,9 +208,13 @@ const acceptOrRefuse = (validation: PlainValidation): void => {
   }
   const id = recordIdBits(part, record, cursor)
   const duplicateNumber = duplicates.note(id, records)
-  if (duplicateNumber === 0)
-    addRecord(writerOf(validation, location), location, device, record, cursor.view, records, id)
-  else refuse(validation, duplicateMessage(duplicateNumber))
+  if (duplicateNumber !== 0) {
+    refuse(validation, duplicateMessage(duplicateNumber))
+    return
+  }
+  addRecord(writerOf(validation, location), location, device, record, cursor.view, records, id)
+  const session = packRange(record.sessionReference)
+  validation.warnings.add(rule, record, location.id, device === null ? null : device.id, session, records)
 }
 
 const refuse = ({ reader: { record, cursor }, refused, records }: PlainValidation, error: string): void => {
@@ -218,6 +226,17 @@ const refuse = ({ reader: { record, cursor }, refused, records }: PlainValidatio
     deviceId: record.device.at >= 0 ? idOf(true, record.device.bits) : null,
   })
 }
+
+/** Larger than the length of a text: a record has at most 8 KiB. */
+const rangeFactor = 2 ** 16
+
+/** Write a range as one number, which takes no memory of its own. */
+const packRange = ({ at, length }: ByteRange): number => at * rangeFactor + length
+
+const unpackRange = (range: number): ByteRange => ({
+  at: Math.floor(range / rangeFactor),
+  length: range % rangeFactor,
+})
 
 const textAt = ({ bytes }: JsonCursor, { at, length }: ByteRange): string | null =>
   length === 0 ? null : Buffer.from(bytes.buffer, bytes.byteOffset + at, length).toString()

@@ -1,5 +1,6 @@
 import type { RegisterRule } from '../../domain/record/reading-rules.ts'
 import type { MeterRecord } from '../../domain/record/record.ts'
+import type { SubmissionWarning } from '../../domain/record/warnings.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { Headers } from './log.ts'
 
@@ -30,6 +31,8 @@ export type Submission = Tenant & {
   readonly recordsSubmitted: number
   readonly recordsAccepted: number
   readonly refused: readonly RefusedRecord[]
+  /** Warnings about accepted records; absent if there are none. They are in a header of the message. */
+  readonly warnings?: readonly SubmissionWarning[]
 }
 
 /** A refused record. It has the location and device that it names, so that an erasure finds it. */

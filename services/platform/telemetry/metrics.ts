@@ -59,6 +59,12 @@ const recordMetrics = (registry: Registry) => ({
   accepted: addCounter(registry, 'records_accepted_total', 'Records that are durable in their partition', ['lane']),
   submittedBytes: addCounter(registry, 'submitted_bytes_total', 'Bytes of submissions after decompression'),
   refused: addCounter(registry, 'records_refused_total', 'Records refused at submission'),
+  warned: addCounter(
+    registry,
+    'records_warned_total',
+    'Accepted records with a warning, by its code: implausible_energy, overlapping_records',
+    ['code'],
+  ),
   partRefuses: addGauge(
     registry,
     'part_refuses',

@@ -6,7 +6,6 @@ import {
 } from '../../platform/clickhouse/meter-cost/location-flows.ts'
 import type { RowFilter, Tenant } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { StoredCosts } from '../work-thread/cost-work.ts'
-import type { BucketSumCache } from './bucket-sum-cache.ts'
 import { readCosts } from './read-costs.ts'
 
 /** Inclusion of device records in the costs of a location. `auto`: only if the location has no records of its own. */
@@ -95,7 +94,11 @@ export const devicesAtLocations = async (
 }
 
 /** Create the row filters of the costs of locations, one filter per statement. */
-const filtersOf = (flow: FlowDirections, locations: LocationSet, { ownOnly }: DeviceRecords): readonly RowFilter[] => {
+export const filtersOf = (
+  flow: FlowDirections,
+  locations: LocationSet,
+  { ownOnly }: DeviceRecords,
+): readonly RowFilter[] => {
   if (ownOnly === null) return statementsOf(locations).map(locationIds => ({ ...flow, locationIds, deviceIds: [null] }))
   if (ownOnly.length === 0) return statementsOf(locations).map(locationIds => ({ ...flow, locationIds }))
   if (locations.isWhole && ownOnly.length <= groupSize) return [{ ...flow, locationIds: null, ownOnly }]
@@ -106,20 +109,6 @@ const filtersOf = (flow: FlowDirections, locations: LocationSet, { ownOnly }: De
     ...splitIds(ownOnly).map(locationIds => ({ ...flow, locationIds, deviceIds: [null] })),
   ]
 }
-
-/**
- * Read the costs of locations between edges, with the device records that `devices` includes. `cache`: sums of whole
- * accounts.
- */
-export const readLocationCosts = (
-  db: ClickHouse,
-  tenant: Tenant,
-  flow: FlowDirections,
-  locations: LocationSet,
-  devices: DeviceRecords,
-  edges: readonly number[],
-  cache: BucketSumCache,
-): Promise<StoredCosts> => readCosts(db, tenant, filtersOf(flow, locations, devices), edges, cache)
 
 /** Read the costs of the device records that an answer excludes from an interval; null if it excludes none. */
 export const readExcludedCosts = async (

@@ -19,9 +19,10 @@ import {
   type DeviceRecords,
   devicesAtLocation,
   devicesAtLocations,
+  filtersOf,
   readExcludedCosts,
-  readLocationCosts,
 } from './device-records.ts'
+import { searchOverlap } from './overlap-search.ts'
 import { readCosts } from './read-costs.ts'
 
 type IntervalCostRequest = RequestOf<typeof intervalCost>
@@ -185,16 +186,20 @@ const bucketEdges = (
   return edges.length - 1 > costLimits.elements ? tooManyBuckets : accepted(edges)
 }
 
-const costsOf = (
+/** Read the costs, and the first overlap of their records. */
+const costsOf = async (
   { clickHouse, cache }: IntervalDependencies,
   request: IntervalCostRequest,
   { locations, isWhole, devices }: Scope,
   edges: readonly number[],
 ) => {
   const [tenant, flow, ids] = [tenantOf(request), flowOf(request), locations.map(({ id }) => id)]
-  if (devices === null)
-    return readCosts(clickHouse, tenant, [{ ...flow, locationIds: ids, deviceIds: [request.id] }], edges)
-  return readLocationCosts(clickHouse, tenant, flow, { ids, isWhole }, devices, edges, cache)
+  const filters =
+    devices === null
+      ? [{ ...flow, locationIds: ids, deviceIds: [request.id] }]
+      : filtersOf(flow, { ids, isWhole }, devices)
+  const costs = await readCosts(clickHouse, tenant, filters, edges, devices === null ? undefined : cache)
+  return { costs, overlap: await searchOverlap(clickHouse, tenant, filters, costs) }
 }
 
 /**
@@ -246,12 +251,12 @@ const calculateIntervalCost = async (
   if (!zone.ok) return zone
   const edges = bucketEdges(zone.value, start.at, end.at, aggregation)
   if (!edges.ok) return edges
-  const [costs, devices] = await Promise.all([
+  const [{ costs, overlap }, devices] = await Promise.all([
     costsOf(dependencies, request, scope.value, edges.value),
     deviceNoteOf(dependencies, request, scope.value),
   ])
   const currencyCode = request.query.currency_code ?? scope.value.locations[0]?.currencyCode ?? noCurrency
-  const view = { ...costViewOf(request, zone.value.name, currencyCode), objectId: request.id }
+  const view = { ...costViewOf(request, zone.value.name, currencyCode), objectId: request.id, overlap }
   const offsets = answerOffsets(zone.value, scope.value.locations, aggregation !== null, end.offsetMinutes)
   const input = { view, costs, devices, offsets }
   const isSmall =

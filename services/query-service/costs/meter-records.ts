@@ -10,6 +10,7 @@ import {
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { isId } from '../../domain/identifier.ts'
 import { noObject } from '../../domain/no-object.ts'
+import { isImplausible } from '../../domain/record/warnings.ts'
 import { accepted, type Refused, type Result, refused } from '../../domain/refusal.ts'
 import {
   blocksOfRows,
@@ -23,6 +24,7 @@ import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-co
 import { locationsOfDevices } from '../../platform/clickhouse/meter-cost/meter-object-reads.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { costTarget } from '../../platform/postgres/pricing/costed-locations.ts'
+import { findActiveObjects } from '../../platform/postgres/registry/references.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import type { CostDependencies } from '../dependencies.ts'
@@ -49,6 +51,31 @@ const readPieceBlocks = async (
   return rowsWithPieces.length === 0 ? [] : blocksOfRows(clickHouse, tenant, rowsWithPieces)
 }
 
+const submittedOf = ({ start, end, energy, energySubmitted }: ListedRow) => ({
+  ...{ start, end, energy: energySubmitted ?? energy },
+})
+
+/**
+ * Return the digits of the ids of the records whose mean power is not plausible. The registers of their objects are read
+ * only if a record is above 10 MW.
+ */
+const implausibleIdsOf = async (
+  { database }: CostDependencies,
+  tenant: Tenant,
+  rows: readonly ListedRow[],
+): Promise<readonly string[]> => {
+  const doubtful = rows.filter(row => isImplausible(null, submittedOf(row)))
+  if (doubtful.length === 0) return []
+  const locationIds = doubtful.map(({ locationId }) => locationId)
+  const deviceIds = doubtful.flatMap(({ deviceId }) => deviceId ?? [])
+  const rules = await withTenant(database, tenant, transaction =>
+    findActiveObjects(transaction, locationIds, deviceIds),
+  )
+  return doubtful
+    .filter(row => isImplausible(rules.get(row.deviceId ?? row.locationId) ?? null, submittedOf(row)))
+    .map(({ recordId }) => recordId)
+}
+
 /** Answer a stored record with the pieces that explain its cost. Source: docs/rules/metering.md #reading-records. */
 const retrieveRecord = async (
   dependencies: CostDependencies,
@@ -61,6 +88,7 @@ const retrieveRecord = async (
   const input = {
     rows: [row],
     blocks: await readPieceBlocks(dependencies, tenant, [row]),
+    implausibleIds: await implausibleIdsOf(dependencies, tenant, [row]),
     apiVersion: request.apiVersion,
   }
   const isSmall = answeredPieces(row) <= maxInlinePieces
@@ -187,6 +215,7 @@ const listRecords = async (
   const input = {
     rows: page,
     blocks: await readPieceBlocks(dependencies, tenant, page),
+    implausibleIds: await implausibleIdsOf(dependencies, tenant, page),
     apiVersion: request.apiVersion,
     hasMore,
   }

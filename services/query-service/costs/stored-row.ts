@@ -34,7 +34,7 @@ export const costRowOf = (row: CostedRow): CostRow => ({
 export const recordPrefix = 'mre_'
 
 /** Convert a stored row to the record of an answer. */
-export const recordViewOf = (row: MeterCostRow): StoredRecordView => ({
+export const recordViewOf = (row: MeterCostRow, isImplausible = false): StoredRecordView => ({
   id: recordPrefix + row.recordId,
   accountId: row.accountId,
   liveMode: row.liveMode,
@@ -45,6 +45,7 @@ export const recordViewOf = (row: MeterCostRow): StoredRecordView => ({
     cost: row.cost,
     confidence: Math.round((row.recordConfidence * row.confidence) / 100_000_000),
   },
+  isImplausible,
   batchId: row.batchId,
   tariffIds: row.tariffIds,
   pricingRevision: row.pricingRevision,

@@ -22,6 +22,7 @@ import {
   lastReceived,
   searchSessions,
   unpricedLocations,
+  warnedRecordsSince,
 } from '../../platform/clickhouse/meter-cost/account-facts.ts'
 import { listedRowOf, pageOfRows } from '../../platform/clickhouse/meter-cost/meter-cost-pages.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -98,13 +99,15 @@ const answerOverview = async (
   const { at } = request
   const tenant = tenantOf(request)
   const { listed, endingDays, unpricedDays, failedDays, acceptedHours, locations } = overviewLimits
-  const [facts, newest, unpriced, failed, received] = await Promise.all([
+  const firstListedId = firstBatchId(at - failedDays * dayMs)
+  const [facts, newest, unpriced, failed, warned, received] = await Promise.all([
     withTenant(database, tenant, transaction =>
       readAccountFacts(transaction, { at, endsBefore: at + endingDays * dayMs, locations, listed }),
     ),
     lastReceived(clickHouse, tenant),
     unpricedLocations(clickHouse, tenant, at - unpricedDays * dayMs, listed),
-    failedRecordsSince(clickHouse, tenant, firstBatchId(at - failedDays * dayMs), listed),
+    failedRecordsSince(clickHouse, tenant, firstListedId, listed),
+    warnedRecordsSince(clickHouse, tenant, firstListedId, listed),
     acceptedRecordsSince(clickHouse, tenant, firstBatchId(at - acceptedHours * hourMs)),
   ])
   const unpricedIds = unpriced.map(({ locationId }) => locationId)
@@ -122,6 +125,8 @@ const answerOverview = async (
     failedRecords: failed.records,
     deadLetteredRecords: failed.later,
     failedBatches: failed.batches,
+    warnedRecords: warned.records,
+    warnedBatches: warned.batches,
   })
 }
 

@@ -18,6 +18,7 @@ import {
   type EnergyCostElement,
 } from '../../domain/cost/energy-cost.ts'
 import type { EnergyFlowDirection } from '../../domain/record/record.ts'
+import { overlapSearch } from '../../domain/record/warnings.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import { type CostedRow, decodeCostedRows } from '../../platform/clickhouse/meter-cost/meter-cost-rows.ts'
 import { type CostSum, costSumsOf } from '../../platform/clickhouse/meter-cost/meter-cost-sums.ts'
@@ -126,7 +127,7 @@ type MeteredDevice = { readonly deviceId: string | null }
 
 /** Input of the costs of a session. `isByRecord`: one entry per record instead of one entry for the session. */
 export type SessionCostInput = AnswerFormat & {
-  readonly view: Omit<View, 'objectId'>
+  readonly view: Omit<View, 'objectId' | 'overlap'>
   readonly blocks: readonly Uint8Array[]
   readonly sessionReferenceId: string
   readonly isByRecord: boolean
@@ -154,6 +155,13 @@ function* entriesOf(rows: readonly CostedRow[], { isByRecord, sessionReferenceId
   return entries
 }
 
+/** Return the first overlap of the rows of a session, which are ordered by start. */
+const overlapOf = (rows: readonly CostedRow[], { locationId, sessionReferenceId }: SessionCostInput) => {
+  const search = overlapSearch()
+  for (const row of rows) search.add({ ...row, locationId, sessionReferenceId, confidence: row.recordConfidence })
+  return search.first()
+}
+
 /** Calculate the costs of a session, or of each of its records, and write the answer. */
 export function* sessionCostWork(input: SessionCostInput): PausableWork {
   const { apiVersion, isTable, blocks, flow, meteredObjects, locationId } = input
@@ -161,6 +169,7 @@ export function* sessionCostWork(input: SessionCostInput): PausableWork {
     row => row.tariffDirection === flow.tariffDirection && row.energyFlowDirection === flow.energyFlowDirection,
   )
   const entries = yield* entriesOf(rows, input)
-  const view = { ...input.view, objectId: objectOf(rows.length > 0 ? rows : meteredObjects, locationId), entries }
+  const objectId = objectOf(rows.length > 0 ? rows : meteredObjects, locationId)
+  const view = { ...input.view, objectId, overlap: overlapOf(rows, input), entries }
   yield* write({ apiVersion, isTable, operation: sessionCost, view, offsetOf: () => 0 })
 }

@@ -15,6 +15,8 @@ import { encodeTexts } from './answer-bytes.ts'
 type RowsInput = {
   readonly rows: readonly MeterCostRow[]
   readonly blocks: readonly Uint8Array[]
+  /** Digits of the ids of the records whose mean power is not plausible. */
+  readonly implausibleIds: readonly string[]
   readonly apiVersion: ApiVersion
 }
 
@@ -32,8 +34,12 @@ function* rowsWithPieces({ rows, blocks }: RowsInput): Generator<undefined, read
   return rows.map(row => found.get(row.recordId) ?? row)
 }
 
-const recordTexts = (row: MeterCostRow, translate: (record: unknown) => unknown): Generator<string> => {
-  const view = recordViewOf(row)
+const recordTexts = (
+  row: MeterCostRow,
+  { implausibleIds }: RowsInput,
+  translate: (record: unknown) => unknown,
+): Generator<string> => {
+  const view = recordViewOf(row, implausibleIds.includes(row.recordId))
   const write = (from: number, to: number) => storedRecordToWire({ ...view, pieces: view.pieces.slice(from, to) })
   return objectTexts({ member: 'pieces', count: view.pieces.length, write, translate })
 }
@@ -43,11 +49,13 @@ export function* recordWork(input: RowsInput): PausableWork {
   const rows = yield* rowsWithPieces(input)
   yield { head: null }
   for (const row of rows) {
-    yield* encodeTexts(recordTexts(row, record => answerInApiVersion(meterRecordRetrieve, record, input.apiVersion)))
+    const translate = (record: unknown) => answerInApiVersion(meterRecordRetrieve, record, input.apiVersion)
+    yield* encodeTexts(recordTexts(row, input, translate))
   }
 }
 
-function* listTexts(rows: readonly MeterCostRow[], { hasMore, apiVersion }: RecordListInput): Generator<string> {
+function* listTexts(rows: readonly MeterCostRow[], input: RecordListInput): Generator<string> {
+  const { hasMore, apiVersion } = input
   const listOf = (data: readonly unknown[]) =>
     answerInApiVersion(
       meterRecordList,
@@ -61,7 +69,7 @@ function* listTexts(rows: readonly MeterCostRow[], { hasMore, apiVersion }: Reco
   yield emptyList.slice(0, listStart)
   for (const [index, row] of rows.entries()) {
     if (index > 0) yield ','
-    yield* recordTexts(row, record => listOf([record]).data[0])
+    yield* recordTexts(row, input, record => listOf([record]).data[0])
   }
   yield emptyList.slice(listStart)
 }

@@ -1,4 +1,5 @@
 import type { Interval } from '../../domain/interval.ts'
+import { overlapSearch, type RecordOverlap } from '../../domain/record/warnings.ts'
 import { type BilledRow, billInSteps, createPieceBiller } from '../../domain/statement/billed-row.ts'
 import type { RecordToPrice } from '../../domain/statement/counts-at-starts.ts'
 import { type RowFlow, rowFlowOf } from '../../domain/statement/energy-sums.ts'
@@ -39,6 +40,8 @@ export type ReadRecords = {
   readonly rows: Iterable<StatementRow>
   /** Interval that contains the rows of the statement completely. */
   readonly priceInterval: Interval
+  /** First overlap of the rows of the statement. */
+  readonly overlap: RecordOverlap | null
 }
 
 const isWithin = ({ record }: StatementRow, { start, end }: Interval): boolean =>
@@ -57,11 +60,13 @@ export function* readStoredRecords(stored: StoredRecords): Generator<undefined, 
   const isSmall = blocks.reduce((sum, { length }) => sum + length, 0) <= maxDecodedBytes
   const decoded: StatementRow[] = []
   const records: RecordToPrice[] = []
+  const overlaps = overlapSearch()
   const priceInterval = { ...span }
   for (const block of blocks) {
     for (const row of decode(block)) {
       records.push(row.record)
       if (!isBilled(row, stored)) continue
+      overlaps.add(row.record)
       priceInterval.start = Math.min(priceInterval.start, row.record.start)
       priceInterval.end = Math.max(priceInterval.end, row.record.end)
       if (isSmall) decoded.push(row)
@@ -71,7 +76,8 @@ export function* readStoredRecords(stored: StoredRecords): Generator<undefined, 
   function* decodeAgain(): Generator<StatementRow> {
     for (const block of blocks) for (const row of decode(block)) if (isBilled(row, stored)) yield row
   }
-  return { records, rows: isSmall ? decoded : { [Symbol.iterator]: decodeAgain }, priceInterval }
+  const rows = isSmall ? decoded : { [Symbol.iterator]: decodeAgain }
+  return { records, rows, priceInterval, overlap: overlaps.first() }
 }
 
 /** Records of one location of a page, from `readFrom` on. */
@@ -110,12 +116,14 @@ export const createPageReader = (blocks: readonly Uint8Array[]): PageReader => {
       const read = { start: readFrom, end: span.end }
       const all = (yield* rowsOf(locationId)).filter(row => isWithin(row, read))
       const billed = all.filter(row => isBilled(row, records))
+      const overlaps = overlapSearch()
       const priceInterval = { ...span }
       for (const { record } of billed) {
+        overlaps.add(record)
         priceInterval.start = Math.min(priceInterval.start, record.start)
         priceInterval.end = Math.max(priceInterval.end, record.end)
       }
-      return { records: all.map(({ record }) => record), rows: billed, priceInterval }
+      return { records: all.map(({ record }) => record), rows: billed, priceInterval, overlap: overlaps.first() }
     },
   }
 }

@@ -17,7 +17,7 @@ import type { DayRange } from '../../domain/charge/charge-days.ts'
 import type { LocationCalendar } from '../../domain/charge/location-calendar.ts'
 import type { Interval } from '../../domain/interval.ts'
 import { type PricingCopy, snapshotFromCopy } from '../../domain/price/pricing-copy.ts'
-import { type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import type { ComparedLine, FinalStatement } from '../../domain/statement/adjustments.ts'
 import { calculateStatement, type Statement } from '../../domain/statement/calculate-statement.ts'
 import type { BilledTariff } from '../../domain/statement/energy-sums.ts'
@@ -113,10 +113,10 @@ function* calculate(
   input: PageStatement,
   read: Generator<undefined, ReadRecords>,
   pool: PricingPool,
-): Generator<undefined, Result<Statement> | null> {
+): Generator<undefined, Result<Statement & Pick<ReadRecords, 'overlap'>> | null> {
   for (const prices of input.pricing.schedules) yield* inSteps(pool.prepare(prices))
   const snapshot = snapshotFromCopy(input.pricing, pool)
-  const { records, rows, priceInterval } = yield* read
+  const { records, rows, priceInterval, overlap } = yield* read
   const { maxRecords, view, records: stored } = input
   if (records.length > maxRecords) {
     const message = `The charges of the statement read more than ${maxRecords} records. Ask for fewer days, intervals of 60 minutes, or fewer months before the statement`
@@ -124,13 +124,14 @@ function* calculate(
   }
   if (priceInterval.start < stored.priceInterval.start || priceInterval.end > stored.priceInterval.end) return null
   const metered = yield* meteredEnergyOf(records, stored, snapshot)
-  return yield* inSteps(
+  const calculated = yield* inSteps(
     calculateStatement({
       ...input,
       ...{ metered, locationId: stored.locationId, rounding: view.rounding, pool },
       rows: billedRowsOf(rows, snapshot),
     }),
   )
+  return calculated.ok ? accepted({ ...calculated.value, overlap }) : calculated
 }
 
 /** Write the members of a content as JSON without its braces and without `account_id`. */

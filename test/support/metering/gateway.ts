@@ -39,7 +39,7 @@ export type AppendedMessage = {
 
 /** Create counters of submitted records and bytes. `counts` are the callbacks of the gateway. */
 const createCounts = () => {
-  const counted = { accepted: 0, refused: 0, bytes: 0 }
+  const counted = { accepted: 0, refused: 0, bytes: 0, warned: 0 }
   const counts = {
     accepted: (_: number, records: number) => {
       counted.accepted += records
@@ -49,6 +49,9 @@ const createCounts = () => {
     },
     bytes: (bytes: number) => {
       counted.bytes += bytes
+    },
+    warned: (_: string, records: number) => {
+      counted.warned += records
     },
   }
   return { counted, counts }

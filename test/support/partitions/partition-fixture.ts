@@ -223,7 +223,8 @@ const openHttp = async (
   stack.use(startTask({ database, logger }, erasureRelay({ ...partitionStores, logger, at: currentInstant })))
   const accepted = (partition: number, records: number): void =>
     stores.metrics.accepted.inc({ lane: String(partition) }, records)
-  const counts = { accepted, refused: () => undefined, bytes: () => undefined }
+  const none = () => undefined
+  const counts = { accepted, refused: none, bytes: none, warned: none }
   const access = openHttpAccess(database)
   const thread = stack.use(openWorkThread(workThreadOptions))
   const changes = referenceChanges()

@@ -37,7 +37,8 @@ const openFixture = async () => {
   const { dependencies, ports } = openHttpAccess(database)
   let passedMs = 0
   const at = (): number => currentInstant() + passedMs
-  const counts = { accepted: () => undefined, refused: () => undefined, bytes: () => undefined }
+  const none = () => undefined
+  const counts = { accepted: none, refused: none, bytes: none, warned: none }
   const { log, codec, clickHouse } = stores
   const pricing = pricingCache(database, timeZone)
   const gateway = {

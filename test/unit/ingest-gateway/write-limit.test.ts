@@ -50,7 +50,7 @@ const openEntrance = (writeLimitMs: number) => {
     writer: chunkWriter(options),
     readings: readingWriter(options),
     batchIds: batchIds('a secret of the installation'),
-    counts: { refused: () => undefined },
+    counts: { refused: () => undefined, warned: () => undefined },
     writeLimitMs,
   })
   return { entrance, openGate: gate.resolve }
@@ -70,7 +70,7 @@ const submitRecords = (entrance: Entrance, count: number) => {
   const records = Array.from({ length: count }, (_, index) => recordAt(index + 1))
   const parts = new Map([[0, encodeParts({ ...batch, records })]])
   const numbers = { recordsSubmitted: count, recordsAccepted: count }
-  const done = entrance.accept(batch, { kind: 'records', parts, refused: [] }, numbers)
+  const done = entrance.accept(batch, { kind: 'records', parts, refused: [], warnings: [] }, numbers)
   done.catch(() => undefined)
   return { id: batch.batchId, done }
 }

@@ -80,6 +80,29 @@ export const failedRecordsSince = async (
   return { records: Number(sum?.[0] ?? 0), later: Number(sum?.[1] ?? 0), batches }
 }
 
+/** Submission with warnings about accepted records. */
+export type WarnedBatch = { readonly batchId: string; readonly records: number }
+
+/** Warnings about records of submissions: their sum, and the newest submissions that have some. */
+export type WarnedRecords = { readonly records: number; readonly batches: readonly WarnedBatch[] }
+
+/** Read the warnings of submissions whose id is at least `firstBatchId`. A record counts once for each code. */
+export const warnedRecordsSince = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  firstBatchId: string,
+  limit: number,
+): Promise<WarnedRecords> => {
+  const warned = `SELECT batch_id, arraySum(warning_records) AS records FROM meter_batches FINAL
+    WHERE ${tenantIs(tenant)} AND batch_id >= ${idLiteral(firstBatchId)} AND notEmpty(warning_codes)`
+  const rows = await db.rows(
+    `SELECT lower(hex(batch_id)), records, sum(records) OVER () FROM (${warned}) ORDER BY batch_id DESC LIMIT ${wholeLiteral(limit)} ${readSettings}`,
+    tenant,
+  )
+  const batches = rows.map(([id, records]) => ({ batchId: `bat_${id}`, records: Number(records) }))
+  return { records: Number(rows[0]?.[2] ?? 0), batches }
+}
+
 /** Accepted records of submissions; `processed`: those that are stored. */
 export type AcceptedRecords = { readonly accepted: number; readonly processed: number }
 

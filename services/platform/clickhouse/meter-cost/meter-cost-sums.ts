@@ -73,6 +73,8 @@ export const readBucketSums = async (
   const [before, crossing] = [beforeOf(edges), crossingOf(edges)]
   const time = mayReachIn ? mayShareTime(tenant, filter, interval) : startsWithin(interval)
   const condition = `${filterIs(filter)} AND ${time}`
+  // Rows of several objects share time in most cases, and an account has too many rows for this function.
+  const depth = filter.locationIds?.length === 1 ? 'maxIntersections(s, t)' : '2'
   // Planning takes longer than summing a day, so each function counts. Values that are constant in a group are keys;
   // rows that end before the interval are a group that is dropped later. Integers of the smallest units avoid the
   // overflow check per row that decimals have. The confidence of a row with several pieces is a rounded mean, so their
@@ -82,7 +84,7 @@ export const readBucketSums = async (
       (roundDown(toUnixTimestamp64Milli(start_time) AS s, edges) AS bucket_of_start) = roundDown(greatest(s, (toUnixTimestamp64Milli(end_time) AS t) - 1), edges),
       bucket_of_start, ${crossing}) AS bucket, currency, status = 'UNPRICED' AS is_unpriced, record_confidence < ${full} AS is_estimated, count(), sum(toInt128(reinterpretAsInt64(energy)) AS e),
     sum(reinterpretAsInt128(coalesce(cost, 0))), sum(e * (toInt128(record_confidence) * confidence AS w)), sum(toInt128(t - s) AS l), sum(l * w), sum(w),
-    sum(if(empty(pieces.confidence), e * (confidence < ${full}), toInt128(arraySum((c, p) -> (c < ${full}) * reinterpretAsInt64(p), pieces.confidence, pieces.energy)))), sum(version)
+    sum(if(empty(pieces.confidence), e * (confidence < ${full}), toInt128(arraySum((c, p) -> (c < ${full}) * reinterpretAsInt64(p), pieces.confidence, pieces.energy)))), min(l), max(l), ${depth}, sum(version)
     ${meterCost(tenant, condition)} GROUP BY bucket, currency, is_unpriced, is_estimated
     ${filter.locationIds === null ? sumSettings : readSettings}, output_format_json_quote_64bit_integers=1`,
     tenant,
@@ -105,6 +107,31 @@ const crossingRowsOf = (lines: string, crossing: number): CrossingRows => {
     versions += BigInt(String(group.at(-1)))
   }
   return { records, versions: BigInt.asUintN(64, versions) }
+}
+
+/** Number of actuals. `mayOverlap` false: no two of them share time and differ in length. */
+export type SearchedActuals = { readonly rows: number; readonly mayOverlap: boolean }
+
+/**
+ * Return whether the actuals in the text of `readBucketSums` can overlap, with pauses. They cannot if they have one
+ * length, or if each bucket has one group of actuals without an intersection, and no row crosses an edge.
+ */
+export function* searchedActuals(lines: string, edges: readonly number[]): Generator<undefined, SearchedActuals> {
+  const crossing = crossingOf(edges)
+  const buckets = new Set<number>()
+  let [rows, min, max, mayShareTime] = [0, Number.POSITIVE_INFINITY, 0, false]
+  for (const [index, line] of linesOf(lines).entries()) {
+    if (index % linesPerSlice === 0) yield undefined
+    const [start, , , isEstimated, count, ...sums] = JSON.parse(line) as readonly unknown[]
+    if (Number(isEstimated) === 1) continue
+    const bucket = Number(start)
+    mayShareTime ||= bucket === crossing || buckets.has(bucket) || Number(sums.at(-2)) > 1
+    buckets.add(bucket)
+    rows += Number(count)
+    min = Math.min(min, Number(sums.at(-4)))
+    max = Math.max(max, Number(sums.at(-3)))
+  }
+  return { rows, mayOverlap: mayShareTime && min < max }
 }
 
 /** Lines that are parsed between two pauses. */

@@ -1,3 +1,4 @@
+import type { SubmissionWarning, WarningCode } from '../../../domain/record/warnings.ts'
 import type { ClickHouse } from '../clickhouse.ts'
 import { idLiteral, isAmong } from '../encoding/literals.ts'
 import { replacedByBatch } from './corrections.ts'
@@ -128,6 +129,7 @@ export type Receipt = {
   readonly recordsReplaced: number
   readonly receivedAt: number
   readonly failures: readonly ReceiptFailure[]
+  readonly warnings: readonly SubmissionWarning[]
 }
 export type ReceiptFailure = {
   readonly recordNumber: number
@@ -140,7 +142,7 @@ export const receiptOfBatch = async (db: ClickHouse, tenant: Tenant, batchId: st
   const batchIs = `${tenantIs(tenant)} AND batch_id = ${idLiteral(batchId)}`
   const [headers, parts, failures] = await Promise.all([
     db.rows(
-      `SELECT records_submitted, records_accepted, toUnixTimestamp64Milli(received_at) FROM meter_batches FINAL WHERE ${batchIs} ${lookUpSettings}`,
+      `SELECT records_submitted, records_accepted, toUnixTimestamp64Milli(received_at), warning_codes, warning_records, warning_numbers FROM meter_batches FINAL WHERE ${batchIs} ${lookUpSettings}`,
       tenant,
     ),
     db.rows(
@@ -168,5 +170,13 @@ export const receiptOfBatch = async (db: ClickHouse, tenant: Tenant, batchId: st
       recordReferenceId: reference === '' ? null : String(reference),
       error: String(error),
     })),
+    warnings: warningsOf(header.slice(3)),
   }
 }
+
+const warningsOf = ([codes, records, numbers]: readonly unknown[]): readonly SubmissionWarning[] =>
+  (codes as readonly WarningCode[]).map((code, i) => ({
+    code,
+    records: Number((records as readonly unknown[])[i]),
+    recordNumbers: (numbers as readonly (readonly unknown[])[])[i]?.map(Number) ?? [],
+  }))

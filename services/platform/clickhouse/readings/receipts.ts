@@ -1,5 +1,6 @@
+import type { SubmissionWarning } from '../../../domain/record/warnings.ts'
 import { type BlockColumn, column, type NativeType } from '../encoding/fast-path/native-block.ts'
-import { bool, id, instant, optionalId, optionalText, text, uint32 } from '../encoding/fast-path/native-types.ts'
+import { array, bool, id, instant, optionalId, optionalText, text, uint32 } from '../encoding/fast-path/native-types.ts'
 
 type Batch = { readonly accountId: string; readonly liveMode: boolean; readonly batchId: string }
 
@@ -8,6 +9,7 @@ export type BatchRow = Batch & {
   readonly recordsSubmitted: number
   readonly recordsAccepted: number
   readonly receivedAt: number
+  readonly warnings?: readonly SubmissionWarning[]
 }
 /** Number of records of a batch in one chunk, after all are stored or dead-lettered. */
 export type BatchPartRow = Batch & { readonly chunkId: string; readonly recordsHandled: number }
@@ -38,6 +40,9 @@ export const batchColumns: readonly BlockColumn<BatchRow>[] = [
   batch('records_submitted', uint32, row => row.recordsSubmitted),
   batch('records_accepted', uint32, row => row.recordsAccepted),
   batch('received_at', instant, row => row.receivedAt),
+  batch('warning_codes', array(text), ({ warnings = [] }) => warnings.map(({ code }) => code)),
+  batch('warning_records', array(uint32), ({ warnings = [] }) => warnings.map(({ records }) => records)),
+  batch('warning_numbers', array(array(uint32)), ({ warnings = [] }) => warnings.map(one => one.recordNumbers)),
 ]
 
 const part = columnsOf<BatchPartRow>()

@@ -1,4 +1,5 @@
 import type { MeterBatchWire } from '../../../contract/metering/meter-batch.ts'
+import type { WarningWire } from '../../../contract/warning.ts'
 import { html } from '../../ui-kit/html.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
 import { wholeNumber } from '../kit/amount.ts'
@@ -12,6 +13,16 @@ const columns: readonly Column<MeterBatchWire['failed_records'][number]>[] = [
   { key: 'error', name: 'Error', text: one => one.error },
 ]
 
+/** Return the numbers of the records of a warning. The answer names the first 100. */
+const numbersText = ({ records = 0, record_nums: numbers = [] }: WarningWire): string =>
+  `${numbers.join(', ')}${records > numbers.length ? ' …' : ''}`
+
+const warningColumns: readonly Column<WarningWire>[] = [
+  { key: 'records', name: 'Records', isNumber: true, text: one => String(one.records ?? 0) },
+  { key: 'message', name: 'Warning', text: one => one.message },
+  { key: 'record_nums', name: 'Numbers', text: one => numbersText(one) },
+]
+
 /** Show the receipt of a submission. */
 const showBatch = async (request: ConsoleRequest): Promise<PageView> => {
   const found = await request.api<MeterBatchWire>('GET', `/meters/batch/${request.ids[0]}`)
@@ -22,9 +33,13 @@ const showBatch = async (request: ConsoleRequest): Promise<PageView> => {
     ...{ id: 'failed', label: 'Failed records', columns, items: batch.failed_records },
     empty: 'No record failed.',
   })
+  const warnings = dataTable(request, {
+    ...{ id: 'warnings', label: 'Warnings', columns: warningColumns, items: batch.warnings ?? [] },
+    empty: 'No record has a warning.',
+  })
   return {
     title: 'Submission',
-    tables: [table],
+    tables: [table, warnings],
     body: html`<h1>Submission</h1>
 ${facts(
   ['ID', html`<code>${batch.id}</code>`],
@@ -35,7 +50,8 @@ ${facts(
   ['Stored', wholeNumber(batch.records_processed)],
 )}
 <p><a href="/console/records?batch_id=${batch.id}">Stored records of this submission</a></p>
-<section aria-labelledby="failures"><h2 id="failures">Failed records</h2>${table.markup}</section>`,
+<section aria-labelledby="failures"><h2 id="failures">Failed records</h2>${table.markup}</section>
+<section aria-labelledby="warned"><h2 id="warned">Warnings</h2>${warnings.markup}</section>`,
   }
 }
 

@@ -13,6 +13,7 @@ import { type DayRange, instantsOf, rangeFields, rangeLinks, rangeParameters, re
 import { firstRecord } from '../kit/first-requests.ts'
 import { objectName } from '../kit/object-name.ts'
 import { findObject } from '../kit/object-text.ts'
+import { warningNotices } from '../kit/warning-notices.ts'
 import type { PageResult, PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field } from '../page-parts.ts'
 import {
@@ -169,7 +170,7 @@ const costSection = (request: ConsoleRequest, id: string, { cost, range, unit }:
     ['Cost', html`<strong>${money(total, cost.currency_code)}</strong>`],
     ...uncertainFacts(cost),
   )}
-${noteOf(cost)}${
+${noteOf(cost)}${warningNotices(cost.warnings, cost.location_timezone)}${
   isEmpty
     ? html`<div class="empty"><p>No records in this period. Choose another period, or send records:</p>${curlBlock(firstRecord(/^loc_/.test(id) ? { location_id: id } : {}))}</div>`
     : html`${costChart(request, cost, unit, range)}${table.markup}`

@@ -1,4 +1,5 @@
 import { type JsonNumber, numberText } from '../../../contract/json/exact-number.ts'
+import type { WarningWire } from '../../../contract/warning.ts'
 import { startOfDayNumber } from '../../../domain/civil-time.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ConsoleRequest } from '../console-request.ts'
@@ -28,6 +29,7 @@ export type CostWire = {
   readonly currency_code: string
   readonly includes_devices?: boolean
   readonly warning?: string
+  readonly warnings?: readonly WarningWire[]
   readonly data: readonly CostElement[]
 }
 

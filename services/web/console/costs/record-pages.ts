@@ -1,6 +1,7 @@
 import { type JsonNumber, numberText } from '../../../contract/json/exact-number.ts'
 import type { LocationWire } from '../../../contract/registry/location.ts'
 import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
+import type { WarningWire } from '../../../contract/warning.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
@@ -11,6 +12,7 @@ import { instantHint, withInstants } from '../kit/dates.ts'
 import { type DeviceNames, deviceLink, newestDevices } from '../kit/device-names.ts'
 import { firstRecord } from '../kit/first-requests.ts'
 import { objectName } from '../kit/object-name.ts'
+import { warningNotices } from '../kit/warning-notices.ts'
 import type { PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, hasOlderRows, instant, listQuery, pageLinks } from '../page-parts.ts'
 import { correctionsOfRecord } from './correction-pages.ts'
@@ -44,6 +46,7 @@ export type RecordWire = {
   readonly pricing_revision: number
   readonly price_revision: number | null
   readonly pieces: readonly Piece[]
+  readonly warnings?: readonly WarningWire[]
   readonly time_created: string
   readonly data: {
     readonly start_time: string
@@ -66,8 +69,9 @@ const objectLink = (kind: 'locations' | 'devices', id: string, name?: string): H
 
 const isBelowOne = (confidence: JsonNumber): boolean => Number(numberText(confidence)) < 1
 
-const statusTag = ({ status, confidence, pieces }: RecordWire): Html => {
-  const estimated = isBelowOne(confidence) ? html` ${estimatedTag}` : null
+const statusTag = ({ status, confidence, pieces, warnings }: RecordWire): Html => {
+  const doubtful = warnings === undefined ? null : html` <span class="tag warn">doubtful</span>`
+  const estimated = html`${isBelowOne(confidence) ? html` ${estimatedTag}` : null}${doubtful}`
   if (status === 'UNPRICED') return html`<span class="tag bad">no price</span>${estimated}`
   const priced = pieces.some(piece => isBelowOne(piece.confidence))
     ? forecastTag
@@ -302,7 +306,7 @@ const showRecord = async (request: ConsoleRequest): Promise<PageView> => {
     title: 'Record',
     tables: [pieces, ...(reasons === null ? [] : [reasons.table]), ...corrections.tables],
     body: html`<h1>Record of ${instant(record.data.start_time, zone, 'minute')}</h1>
-${recordFacts(record, zone, { location, device })}${record.status === 'UNPRICED' ? await unpricedReasons(request, record, zone) : null}
+${recordFacts(record, zone, { location, device })}${warningNotices(record.warnings, zone)}${record.status === 'UNPRICED' ? await unpricedReasons(request, record, zone) : null}
 <section aria-labelledby="why"><h2 id="why">Calculation of this amount</h2>${submittedNote(record)}
 ${
   record.pieces.length === 0

@@ -7,6 +7,7 @@ import { curlBlock } from '../kit/api-requests.ts'
 import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
 import { newestDevices } from '../kit/device-names.ts'
 import { firstRecord } from '../kit/first-requests.ts'
+import { warningNotices } from '../kit/warning-notices.ts'
 import type { PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, instant } from '../page-parts.ts'
 import { type CostWire, uncertainFacts } from './cost-view.ts'
@@ -148,7 +149,7 @@ const showSession = async (request: ConsoleRequest, reference: string): Promise<
     title: `Session ${reference}`,
     tables: compared === null ? [list] : [list, compared],
     body: html`<h1>Session ${reference}</h1>${form}
-${otherCost?.ok === false ? errorNotice(otherCost.fault) : null}
+${otherCost?.ok === false ? errorNotice(otherCost.fault) : null}${warningNotices(cost.value.warnings, zone)}
 ${
   figures === null
     ? html`<div class="empty"><p>The session has no records in this direction.</p></div>`

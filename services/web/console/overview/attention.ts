@@ -18,6 +18,7 @@ type Attention<Item> = {
 
 type Unpriced = AccountOverviewWire['unpriced'][number]
 type FailedBatch = AccountOverviewWire['failed_batches'][number]
+type WarnedBatch = AccountOverviewWire['warned_batches'][number]
 type Ending = AccountOverviewWire['tariffs_ending'][number]
 
 const locationColumn: Column<{ readonly location_id: string; readonly location_reference_id: string | null }> = {
@@ -79,17 +80,19 @@ its time, or if a market price is missing. Add or extend a tariff: the records a
   empty: 'All records of the last 92 days have a price.',
 }
 
+const batchColumn: Column<{ readonly batch_id: string }> = {
+  key: 'batch_id',
+  name: 'Submission',
+  text: one => one.batch_id,
+  show: one => html`<a href="/console/batches/${one.batch_id}"><code>${one.batch_id}</code></a>`,
+}
+
 const failed: Attention<FailedBatch> = {
   id: 'failed',
   title: 'Failed records',
   lead: 'Submissions of the last 30 days with records that failed. A submission names each failed record and its error.',
   columns: [
-    {
-      key: 'batch_id',
-      name: 'Submission',
-      text: one => one.batch_id,
-      show: one => html`<a href="/console/batches/${one.batch_id}"><code>${one.batch_id}</code></a>`,
-    },
+    batchColumn,
     { key: 'failed_records', name: 'Failed records', isNumber: true, text: one => String(one.failed_records) },
     {
       key: 'dead_lettered_records',
@@ -100,6 +103,19 @@ const failed: Attention<FailedBatch> = {
   ],
   itemsOf: overview => overview.failed_batches,
   empty: 'No record failed in the last 30 days.',
+}
+
+const warned: Attention<WarnedBatch> = {
+  id: 'warned',
+  title: 'Doubtful records',
+  lead: `Submissions of the last 30 days with records that are stored with a warning, such as a mean power above 10 MW. A
+submission names the records and what to do.`,
+  columns: [
+    batchColumn,
+    { key: 'records_warned', name: 'Doubtful records', isNumber: true, text: one => String(one.records_warned) },
+  ],
+  itemsOf: overview => overview.warned_batches,
+  empty: 'No record of the last 30 days has a warning.',
 }
 
 const ending: Attention<Ending> = {
@@ -147,5 +163,6 @@ const showAttention =
 export const attentionRoutes: readonly ConsoleRoute[] = [
   getRoute('/console/unpriced', showAttention(unpriced)),
   getRoute('/console/failed', showAttention(failed)),
+  getRoute('/console/warned', showAttention(warned)),
   getRoute('/console/ending', showAttention(ending)),
 ]

@@ -68,6 +68,13 @@ ${card(
   overview.failed_records > 0 ? 'bad' : '',
 )}
 ${card(
+  'Doubtful records',
+  wholeNumber(overview.records_warned),
+  'Stored with a warning, last 30 days',
+  '/console/warned',
+  overview.records_warned > 0 ? 'warn' : '',
+)}
+${card(
   'Webhook failures',
   wholeNumber(overview.failed_deliveries),
   `${endpoints.failing} of ${endpoints.enabled} endpoints fail, ${endpoints.disabled} disabled`,

@@ -10,6 +10,7 @@ import { confirmationFault, confirmPage } from '../kit/confirm.ts'
 import { withParameters } from '../kit/data-table.ts'
 import { type LocationNames, locationField, newestLocations } from '../kit/location-names.ts'
 import { objectName } from '../kit/object-name.ts'
+import { warningNotices } from '../kit/warning-notices.ts'
 import { historySection } from '../objects/tariff-kind.ts'
 import type { PageResult, PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field, instant } from '../page-parts.ts'
@@ -147,7 +148,7 @@ const statementView = async (request: ConsoleRequest, statement: StatementWire):
       ...(history?.tables ?? []),
     ],
     body: html`<p class="trail"><a href="${path}">Statements</a></p><h1>Statement</h1>${statementForm(asked)}
-${statementFacts(statement, location)}${actionsOf(request, statement)}${gapNotice(statement)}
+${statementFacts(statement, location)}${actionsOf(request, statement)}${gapNotice(statement)}${warningNotices(statement.warnings, statement.location_timezone)}
 <section aria-labelledby="lines-title"><h2 id="lines-title">Lines</h2>${lines.markup}
 ${hasPrices ? null : html`<p><a href="${withParameters(request, { prices: '1' })}">Show the prices of each line</a></p>`}</section>
 ${
@@ -210,7 +211,7 @@ const finalise = (request: ConsoleRequest): Promise<PageResult> =>
     return confirmPage(request, {
       title: 'Finalise statement',
       effects: html`<p>${money(statement.totals.gross, statement.currency_code)} for ${statement.start_date} to ${statement.end_date}. The statement then stays
-unchanged. If late or corrected records change it, the next statement has a line that adjusts it.</p>${gapNotice(statement)}`,
+unchanged. If late or corrected records change it, the next statement has a line that adjusts it.</p>${gapNotice(statement)}${warningNotices(statement.warnings, statement.location_timezone)}`,
       ...{ action: `${page}/finalise`, button: 'Finalise', back: page, typed: null, fault },
       hidden: { hash: statement.hash },
       ...(statement.complete

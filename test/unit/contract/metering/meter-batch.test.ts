@@ -27,6 +27,7 @@ describe('the text of a failed record', () => {
       recordsProcessed: 0,
       recordsReplaced: 0,
       createdAt: 0,
+      warnings: [],
     }
     return meterBatchToWire({ ...batch, failed: [{ recordNumber: 1, recordReferenceId: null, error }] })
       .failed_records[0]?.error

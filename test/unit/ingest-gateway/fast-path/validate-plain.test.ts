@@ -66,7 +66,7 @@ const bodyOf = (text: string | Uint8Array, inLines = false): RawBody => ({
 
 describe('a body that is validated from its bytes', () => {
   it('has the result of its parsed form, in any format, or is left to the parser', async () => {
-    const seen = { validated: 0, refusals: 0, powers: 0, left: 0 }
+    const seen = { validated: 0, refusals: 0, powers: 0, left: 0, implausible_energy: 0, overlapping_records: 0 }
     await fc.assert(
       fc.asyncProperty(submission, async ({ apiVersion, inLines, text }) => {
         const body = bodyOf(text, inLines)
@@ -75,14 +75,16 @@ describe('a body that is validated from its bytes', () => {
         else {
           seen.validated += 1
           if (plain.refused.length > 0) seen.refusals += 1
+          for (const { code } of plain.warnings) seen[code] += 1
           if (plain.refused.some(({ error }) => error.startsWith('implausible_energy: '))) seen.powers += 1
           expect(shown(plain)).toEqual(await validateGenerally(body, validationContext(apiVersion, weakRegister)))
         }
       }),
-      { numRuns: 4_000 },
+      { numRuns: 8_000 },
     )
     expect(Math.min(seen.validated, seen.left)).toBeGreaterThan(400)
     expect(Math.min(seen.refusals, 2 * seen.powers)).toBeGreaterThan(20)
+    expect(Math.min(seen.implausible_energy, seen.overlapping_records)).toBeGreaterThan(5)
   }, 60_000)
 
   it('has the same result with any byte changed, removed or inserted', async () => {
@@ -101,7 +103,7 @@ describe('a body that is validated from its bytes', () => {
         const plain = await validatePlain(bodyOf(bytes), validationContext())
         if (plain !== null) expect(shown(plain)).toEqual(await validateGenerally(bodyOf(bytes), validationContext()))
       }),
-      { numRuns: 4_000 },
+      { numRuns: 8_000 },
     )
   }, 60_000)
 })

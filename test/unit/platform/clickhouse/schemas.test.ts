@@ -137,6 +137,7 @@ describe.each([3, 4, 5, 6])('a folder of a release with %i schema files', count 
     expect(await receiptOfBatch(db, tenant, batchId)).toEqual({
       ...{ recordsSubmitted: 5, recordsAccepted: 4, recordsReplaced: 0, recordsProcessed: 4, receivedAt: start },
       failures,
+      warnings: [],
     })
     const listed = await pageOfRows(
       db,

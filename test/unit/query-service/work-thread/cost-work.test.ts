@@ -48,7 +48,7 @@ const input: IntervalCostInput = {
       energyFlowDirection: 'INBOUND',
       tariffDirection: 'IMPORT',
     },
-    ...{ timezone: zone.name, currencyCode: 'EUR', includeTariff: true, createdAt: start },
+    ...{ timezone: zone.name, currencyCode: 'EUR', includeTariff: true, overlap: null, createdAt: start },
   },
   costs: stored,
   devices: {

@@ -72,15 +72,16 @@ describe('records written in pieces', () => {
     apiVersion => {
       for (const counts of [[], [0], [1], [1_023, 1_024, 1_025], [3_000, 1, 0, 2_049]]) {
         const rows = counts.map((pieces, number) => rowOf(number, pieces))
-        const data = rows.map(row => storedRecordToWire(recordViewOf(row)))
+        const implausibleIds = rows.slice(1, 2).map(({ recordId }) => recordId)
+        const data = rows.map((row, index) => storedRecordToWire(recordViewOf(row, index === 1)))
         const hasMore = counts.length > 1
         const list = { object: 'list', url: '/meters/records', has_more: hasMore, data }
-        expect(textOf(recordListWork({ rows, blocks: [], apiVersion, hasMore }))).toBe(
+        expect(textOf(recordListWork({ rows, blocks: [], implausibleIds, apiVersion, hasMore }))).toBe(
           JSON.stringify(answerInApiVersion(meterRecordList, list, apiVersion)),
         )
         for (const [index, row] of rows.entries()) {
           const whole = JSON.stringify(answerInApiVersion(meterRecordRetrieve, data[index], apiVersion))
-          expect(textOf(recordWork({ rows: [row], blocks: [], apiVersion }))).toBe(whole)
+          expect(textOf(recordWork({ rows: [row], blocks: [], implausibleIds, apiVersion }))).toBe(whole)
         }
       }
     },

@@ -135,7 +135,11 @@ describe('receipts', () => {
   it('count handled records less late failures, and do not change under repeats', async () => {
     const batch = { ...tenant, batchId: hexId('bat_', 5) }
     expect(await receiptOfBatch(db, tenant, batch.batchId)).toBeNull()
-    const header = { ...batch, recordsSubmitted: 10, recordsAccepted: 9, receivedAt: base }
+    const warnings = [
+      { code: 'implausible_energy', records: 101, recordNumbers: [1, 3] },
+      { code: 'overlapping_records', records: 2, recordNumbers: [] },
+    ] as const
+    const header = { ...batch, recordsSubmitted: 10, recordsAccepted: 9, receivedAt: base, warnings }
     const parts = [3, 5].map((recordsHandled, i) => ({ ...batch, chunkId: `chunk ${i}`, recordsHandled }))
     const noObject = { locationId: null, deviceId: null }
     const failures = [
@@ -172,6 +176,7 @@ describe('receipts', () => {
         { recordNumber: 2, recordReferenceId: null, error: 'falls' },
         { recordNumber: 4, recordReferenceId: 'r', error: 'end_time must not be before start_time' },
       ],
+      warnings,
     })
     expect(await receiptOfBatch(db, nextTenant(), batch.batchId)).toBeNull()
   })
