@@ -10,7 +10,7 @@ import {
 } from '../platform/clickhouse/readings/replaced-readings.ts'
 import type { NewestReadings, ReadingToStore } from './cost-readings.ts'
 
-/** Return whether a reading is later than all stored readings of its register. Then no stored reading has its place. */
+/** Return whether a reading is later than all stored values of its register. Then no stored value has its place. */
 const isNewest = (row: MeterReadingRow, newest: NewestReadings): boolean => {
   const last = newest.get(registerKey(row))?.readings.at(-1)
   return last !== undefined && row.time > last.time
@@ -40,7 +40,9 @@ export const findReplacedReadings = async (
   return rows
 }
 
-const haveEqualValues = (before: StoredValue, after: StoredValue): boolean => before.value === after.value
+/** A withdrawn reading has no value, so a later value replaces nothing. */
+const haveEqualValues = (before: StoredValue, after: StoredValue): boolean =>
+  before.value === null || before.value === after.value
 
 /** A reading without a batch has no receipt, so it is no row. */
 const rowOf = ({ accountId, liveMode, batchId, recordNumber, locationId, deviceId }: MeterReadingRow) =>

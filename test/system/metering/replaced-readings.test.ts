@@ -45,13 +45,15 @@ it('a restart is another reading than one of the same time', async () => {
   expect(await send(home, [1, 0.5, true], [1, 2])).toBe(1)
 })
 
-it('a withdrawal counts once, and so does a value for a withdrawn reading', async () => {
+it('a withdrawal counts once, and a value after it replaces nothing', async () => {
   const home = await makeMeter()
   expect(await send(home, [0, 1], [1, 2], [2, 3])).toBe(0)
   expect(await send(home, [2, null])).toBe(1)
   expect(await send(home, [2, null])).toBe(0)
   expect(await send(home, [5, null])).toBe(0)
-  expect(await send(home, [2, 3], [1, null])).toBe(2)
+  expect(await send(home, [2, 3], [1, null])).toBe(1)
+  expect(await send(home, [1, 2])).toBe(0)
+  expect(await send(home, [1, 2.5])).toBe(1)
 })
 
 it('a reading that fails counts if it replaced another value', async () => {
