@@ -1,5 +1,7 @@
+import { registerRuleOf } from '../../../services/domain/record/reading-rules.ts'
 import type { MarketSeries, PricingInput, Tariff } from '../../../services/domain/tariff/tariff.ts'
 import { exactBody, exactNumber } from '../../support/exact/exact-json.ts'
+import { registerBody } from '../../support/history/register-rules.ts'
 import { zoneOf } from '../../support/oracle/zone.ts'
 import { tariffBody } from '../../support/scenarios/scenario-over-http.ts'
 import type { Client } from '../../support/system/client.ts'
@@ -12,6 +14,8 @@ export type CreatedMarket = { readonly marketId: string } & Pick<PlannedMarket, 
 export type CreatedLocation = {
   readonly locationId: string
   readonly deviceIds: readonly string[]
+  /** Device or location (null) that sends readings. */
+  readonly meterId: string | null
   readonly planned: PlannedLocation
   readonly importMarket: CreatedMarket | null
   readonly exportMarket: CreatedMarket | null
@@ -69,11 +73,14 @@ const createLocation = async (
   for (let index = 0; index < planned.devices; index += 1) {
     deviceIds.push(await create(client, '/devices', { reference_id: `${index} of ${locationId}` }))
   }
+  const { registerRule: rule } = planned
+  const meter = { reference_id: `meter of ${locationId}`, ...registerBody(rule === null ? null : registerRuleOf(rule)) }
+  const meterId = rule === null ? (deviceIds[0] ?? null) : await create(client, '/devices', meter)
   const tariffs: Tariff[] = []
   for (const tariff of planned.tariffs) {
     tariffs.push({ ...tariff, id: await create(client, '/tariffs', exactBody(tariffBody(tariff, locationId))) })
   }
-  return { locationId, deviceIds, planned, importMarket, exportMarket, tariffs }
+  return { locationId, deviceIds, meterId, planned, importMarket, exportMarket, tariffs }
 }
 
 /** Create markets, locations, devices and tariffs over HTTP. */

@@ -1,3 +1,4 @@
+import type { RegisterProperties } from '../../../services/domain/record/reading-rules.ts'
 import type { MarketSeries, Tariff } from '../../../services/domain/tariff/tariff.ts'
 import type { Random } from '../../support/random.ts'
 import { locationKinds, year } from './plan-tariffs.ts'
@@ -13,6 +14,8 @@ export type PlannedLocation = {
   readonly tariffs: readonly Tariff[]
   /** True if some of its records are estimates, in a run with estimates. */
   readonly hasEstimates: boolean
+  /** Register of a device that sends only readings; null without such a device. */
+  readonly registerRule: RegisterProperties | null
 }
 
 type Prices = Pick<MarketSeries, 'starts' | 'ends' | 'prices'>
@@ -89,6 +92,13 @@ const withLateParts = (random: Random, series: MarketSeries): PlannedMarket => {
   return { series, atFirst, later }
 }
 
+const lifetime: RegisterProperties = { kind: 'LIFETIME', digits: null, maxPower: null }
+
+const registerRules: readonly (RegisterProperties | null)[] = [
+  ...[null, lifetime, { ...lifetime, digits: 6 }, { ...lifetime, kind: 'SESSION' as const }],
+  { ...lifetime, maxPower: { units: 'KW', power: '5000000000000' } },
+]
+
 const planLocation = (random: Random, index: number, markets: number): PlannedLocation => {
   const kind = locationKinds[index % locationKinds.length] as (typeof locationKinds)[number]
   const importMarket = kind.market ? random.below(markets) : null
@@ -100,6 +110,7 @@ const planLocation = (random: Random, index: number, markets: number): PlannedLo
     exportMarket: kind.market && random.chance(0.5) ? random.below(markets) : importMarket,
     tariffs: kind.of(random),
     hasEstimates: index % 3 === 1,
+    registerRule: registerRules[Math.floor(index / 4) % registerRules.length] ?? null,
   }
 }
 

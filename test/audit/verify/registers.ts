@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { registerRuleOf } from '../../../services/domain/record/reading-rules.ts'
 import { forEachConcurrently } from '../../support/ledger/audit.ts'
 import { decimal, parseExactly, units } from '../../support/ledger/exact-decimal.ts'
 import type { LedgerReceipt, LedgerRecord } from '../../support/ledger/journal.ts'
 import type { StoredReceipt } from '../../support/ledger/read-back.ts'
 import { identityOf } from '../../support/ledger/summarize-journal.ts'
+import { oracleIntervals } from '../../support/registers/register-oracle.ts'
 import type { Client } from '../../support/system/client.ts'
 import type { Reading, ReadingSubmission } from '../history/plan-readings.ts'
 import type { AuditEntry } from '../send/entries.ts'
@@ -17,38 +19,35 @@ export type RegisterSummary = {
 
 type AcceptedReading = Reading & Pick<ReadingSubmission, 'sessionReferenceId' | 'units'>
 
-const maxIntervalMs = 366 * 86_400_000
+/** Return the value of a reading in 1e-6 Wh; null if it is withdrawn. */
+const energyOf = ({ value, units: unit }: AcceptedReading): bigint | null =>
+  value === null ? null : units(value, unit === 'WH' ? 6 : 9)
 
-/** Return the value of a reading in 1e-6 Wh. */
-const energyOf = ({ value, units: unit }: AcceptedReading): bigint => units(value, unit === 'WH' ? 6 : 9)
+const placeOf = ({ time, isRestart }: Pick<Reading, 'time' | 'isRestart'>): string =>
+  `${time}${isRestart ? ' restart' : ''}`
 
-/**
- * Return the intervals between consecutive readings. A reading that is lower than the previous reading ends no
- * interval.
- * Source: docs/rules/metering.md #register-readings.
- */
+/** Return the intervals of the readings of a register. */
 const intervalsOf = (
   { register }: ReadingSubmission,
-  acceptedReadings: ReadonlyMap<number, AcceptedReading>,
+  acceptedReadings: ReadonlyMap<string, AcceptedReading>,
 ): readonly LedgerRecord[] => {
-  const readings = [...acceptedReadings.values()].sort((a, b) => a.time - b.time)
-  return readings.flatMap((closing, index) => {
-    const opening = readings[index - 1]
-    if (opening === undefined || closing.time - opening.time > maxIntervalMs) return []
-    const energy = energyOf(closing) - energyOf(opening)
-    if (energy < 0n) return []
-    const { locationId, deviceId, energyFlowDirection } = register
-    return {
-      ...{
-        locationId,
-        deviceId,
-        energyFlowDirection,
-        tariffDirection: energyFlowDirection === 'INBOUND' ? 'IMPORT' : 'EXPORT',
-      },
-      ...{ start: opening.time, end: closing.time, units: 'WH', value: decimal(energy, 6), isValid: true },
-      ...{ sessionReferenceId: closing.sessionReferenceId, recordReferenceId: closing.recordReferenceId },
-    } as const
-  })
+  const readings = [...acceptedReadings.values()].map(reading => ({ ...reading, value: energyOf(reading) }))
+  return oracleIntervals(register.rule === null ? null : registerRuleOf(register.rule), readings).map(
+    ([start, end, energy]) => {
+      const closing = acceptedReadings.get(placeOf({ time: end, isRestart: false })) as AcceptedReading
+      const { locationId, deviceId, energyFlowDirection } = register
+      return {
+        ...{
+          locationId,
+          deviceId,
+          energyFlowDirection,
+          tariffDirection: energyFlowDirection === 'INBOUND' ? 'IMPORT' : 'EXPORT',
+        },
+        ...{ start, end, units: 'WH', value: decimal(energy, 6), isValid: true },
+        ...{ sessionReferenceId: closing.sessionReferenceId, recordReferenceId: closing.recordReferenceId },
+      } as const
+    },
+  )
 }
 
 /** Summarize the journal's entries of readings. The results of all submissions are known after the load. */
@@ -70,15 +69,16 @@ export const summarizeRegisters = (journal: readonly AuditEntry[]): RegisterSumm
   }
   const registers = new Map<
     string,
-    { readonly submission: ReadingSubmission; readonly acceptedReadings: Map<number, AcceptedReading> }
+    { readonly submission: ReadingSubmission; readonly acceptedReadings: Map<string, AcceptedReading> }
   >()
   for (const [operation, submission] of submissions) {
     if (!acceptedOperations.has(operation)) continue
-    const key = JSON.stringify(submission.register)
-    const register = registers.get(key) ?? { submission, acceptedReadings: new Map<number, AcceptedReading>() }
+    const { locationId, deviceId, energyFlowDirection } = submission.register
+    const key = JSON.stringify([locationId, deviceId, energyFlowDirection])
+    const register = registers.get(key) ?? { submission, acceptedReadings: new Map<string, AcceptedReading>() }
     registers.set(key, register)
     for (const reading of submission.readings)
-      if (reading.isValid) register.acceptedReadings.set(reading.time, { ...reading, ...submission })
+      if (reading.isValid) register.acceptedReadings.set(placeOf(reading), { ...reading, ...submission })
   }
   const intervals = [...registers.values()].flatMap(({ submission, acceptedReadings }) =>
     intervalsOf(submission, acceptedReadings),
@@ -89,8 +89,8 @@ export const summarizeRegisters = (journal: readonly AuditEntry[]): RegisterSumm
 const timeoutMs = 60_000
 
 /**
- * Return true if a receipt has its final state: all readings are processed, and only readings after an exchange were
- * lower.
+ * Return true if a receipt has its final state: all readings are processed, and only dips and readings after an
+ * exchange failed.
  */
 const isExpectedReceipt = (
   stored: StoredReceipt,
@@ -99,7 +99,9 @@ const isExpectedReceipt = (
   const failed = stored.failed_records.map(({ record_num }) => Number(record_num))
   const later = failed.filter(number => !given.failedNumbers.includes(number))
   const isFallAllowed = later.every(
-    number => (submission.readings[number - 1]?.time ?? 0) >= submission.register.exchangedAt,
+    number =>
+      submission.readings[number - 1]?.isDip === true ||
+      (submission.readings[number - 1]?.time ?? 0) >= submission.register.exchangedAt,
   )
   return (
     isFallAllowed &&

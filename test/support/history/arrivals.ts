@@ -3,7 +3,7 @@ import type { Form, History, PriceBlock, SentReading, SentRecord, SentRegister, 
 import { finalOf, readingName } from './history.ts'
 
 export type RecordForm = { readonly record: SentRecord; readonly form: Form }
-export type ReadingForm = { readonly reading: SentReading; readonly value: bigint }
+export type ReadingForm = { readonly reading: SentReading; readonly value: bigint | null }
 
 /** One request. `isAlone`: a record that is sent for its instant cost. */
 export type Request =
@@ -177,7 +177,7 @@ const alone = (request: Request): Wave => ({ requests: [request], pauseMs: 0 })
 
 /**
  * Return the final tariffs and prices, then all records and readings in the order of time.
- * Each record and reading is sent once, in its last form.
+ * Each record and reading is sent once, in its last form. A withdrawn reading is not sent.
  */
 export const arrivalInOrder = (history: History): readonly Wave[] => {
   const tariffs = history.tariffs.final.map((tariff): Request => ({ kind: 'tariff', step: { kind: 'create', tariff } }))
@@ -194,13 +194,12 @@ export const arrivalInOrder = (history: History): readonly Wave[] => {
       return { at: record.start, end: record.end, part: { key: record.name, group: 'records', request } }
     }),
     ...history.registers.flatMap(register =>
-      register.readings.map(reading => {
-        const request: Request = { kind: 'readings', register, readings: [{ reading, value: finalOf(reading.values) }] }
-        return {
-          at: reading.time,
-          end: reading.time,
-          part: { key: readingName(register, reading), group: register.name, request },
-        }
+      register.readings.flatMap(reading => {
+        const value = finalOf(reading.values)
+        if (value === null) return []
+        const request: Request = { kind: 'readings', register, readings: [{ reading, value }] }
+        const part = { key: readingName(register, reading), group: register.name, request }
+        return [{ at: reading.time, end: reading.time, part }]
       }),
     ),
   ]

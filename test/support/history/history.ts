@@ -1,3 +1,4 @@
+import type { RegisterRule } from '../../../services/domain/record/reading-rules.ts'
 import type { EnergyFlowDirection } from '../../../services/domain/record/record.ts'
 import type { Tariff, TariffDirection, TariffVersion } from '../../../services/domain/tariff/tariff.ts'
 
@@ -29,8 +30,15 @@ export type SentRecord = {
   readonly forms: readonly Form[]
 }
 
-/** A reading of a register, at a whole second, with its values (1e-6 Wh) in the order of submission. */
-export type SentReading = { readonly time: number; readonly values: readonly bigint[] }
+/**
+ * A reading of a register, at a whole second, with its values (1e-6 Wh) in the order of submission. The value null
+ * withdraws the reading.
+ */
+export type SentReading = {
+  readonly time: number
+  readonly isRestart: boolean
+  readonly values: readonly (bigint | null)[]
+}
 
 export type SentRegister = {
   readonly name: string
@@ -57,10 +65,11 @@ export type PriceBlock = {
   readonly forms: readonly (readonly bigint[])[]
 }
 
-/** All data of a location. `seed` decides the order in which the data arrives. */
+/** All data of a location. `locationRule`: register of the location. `seed` decides the order in which the data arrives. */
 export type History = {
   readonly zone: string
   readonly monthStart: number
+  readonly locationRule: RegisterRule | null
   readonly tariffs: TariffPlan
   readonly prices: readonly PriceBlock[]
   readonly records: readonly SentRecord[]
@@ -72,8 +81,9 @@ export const certain = 1_000_000
 
 export const instant = (at: number): string => new Date(at).toISOString()
 
-/** Name of a reading: register and time. */
-export const readingName = ({ name }: SentRegister, { time }: SentReading): string => `${name}@${instant(time)}`
+/** Name of a reading: register, time and whether it begins a new meter. */
+export const readingName = ({ name }: SentRegister, { time, isRestart }: SentReading): string =>
+  `${name}@${instant(time)}${isRestart ? ' restart' : ''}`
 
 /** Return the last form. Throws a RangeError if there is none. */
 export const finalOf = <T>(forms: readonly T[]): T => {

@@ -26,6 +26,7 @@ import { decimal } from '../ledger/exact-decimal.ts'
 import { seededRandom } from '../random.ts'
 import { oneByOne, type RecordForm, type Request } from './arrivals.ts'
 import { flows, type History, instant, readingName, type TariffStep } from './history.ts'
+import { deviceRules, ruleOf } from './register-rules.ts'
 import { differences, type StoredState } from './stored-state.ts'
 import { expectedState, inputOf } from './verify-history.ts'
 
@@ -53,7 +54,7 @@ type StepArrivals = {
   readonly requests: ReceivedRequest[]
 }
 
-const deviceIds = [1, 2, 3].map(number => hexId('dev_', number))
+const deviceIds = deviceRules.map((_, index) => hexId('dev_', index + 1))
 const deviceOf = (device: number | null): string | null => (device === null ? null : (deviceIds[device] ?? null))
 const assignment = { topic: recordTopic, partition: 0 } as const
 const receivedAt = Date.UTC(2026, 0, 1)
@@ -129,6 +130,7 @@ const recordsToCost = (arrived: Arrived, records: readonly RecordForm[]): readon
 
 const readingsToStore = (
   arrived: Arrived,
+  history: History,
   { register, readings }: Extract<Request, { kind: 'readings' }>,
 ): readonly ReadingToStore[] => {
   const { tenant, locationId } = arrived
@@ -138,7 +140,7 @@ const readingsToStore = (
       ...{
         ...object,
         time: reading.time,
-        isRestart: false,
+        isRestart: reading.isRestart,
         value,
         isDoubtful: false,
         recordId: registerIdDigits({ ...object, openedAt: reading.time }),
@@ -147,7 +149,7 @@ const readingsToStore = (
       ...{ batchId: null, recordNumber: position + 1, receivedAt },
       ...versionsAt(arrived, position),
     }
-    return { row, rule: null, origin: originOf(arrived) }
+    return { row, rule: ruleOf(history, register), origin: originOf(arrived) }
   })
 }
 
@@ -194,7 +196,7 @@ const addRequest = (
     const sent = recordsToCost(arrived, request.records)
     stepInput.records.set(locationId, sent)
     noteCorrections(played, sent)
-  } else if (request.kind === 'readings') stepInput.readings.push(...readingsToStore(arrived, request))
+  } else if (request.kind === 'readings') stepInput.readings.push(...readingsToStore(arrived, played.history, request))
   else {
     const recost = applyChange(played, arrived, request)
     if (recost !== null) stepInput.requests.push(recost)

@@ -22,6 +22,7 @@ import {
   type SentRegister,
   type TariffStep,
 } from './history.ts'
+import { registerBody } from './register-rules.ts'
 
 /** Account and mode in which histories are played, and the devices that all histories share. */
 export type PlayContext = {
@@ -87,6 +88,7 @@ const makeLocation = async (context: PlayContext, history: History): Promise<Pla
   const body = {
     timezone: history.zone,
     currency_code: 'EUR',
+    ...registerBody(history.locationRule),
     ...(marketId === null ? {} : { market_sources: { import: marketId } }),
   }
   const { id: locationId } = (await client.ask('POST', '/locations', body)) as WithId
@@ -152,8 +154,9 @@ const sendReadings = (
 ): Promise<void> => {
   const data = readings.map(({ reading, value }) => ({
     time: reading.time / 1000,
-    value: exactNumber(value, 6),
+    value: value === null ? null : exactNumber(value, 6),
     record_reference_id: readingName(register, reading),
+    ...(reading.isRestart ? { restart: true } : {}),
   }))
   return submit(
     context,

@@ -3,6 +3,7 @@ import { readRecords, type StoredRecord } from '../ledger/read-back.ts'
 import type { Client } from '../system/client.ts'
 import { finalOf, flows, type History, instant } from './history.ts'
 import type { PlayContext, PlayedLocation } from './play.ts'
+import { ruleOf } from './register-rules.ts'
 
 /** Stored data as texts without ids, by name. */
 export type StoredState = ReadonlyMap<string, string>
@@ -100,22 +101,27 @@ export const differences = (
   })
 
 /** Describe a history for a failure message, one line for each record, register and chain of tariffs. */
-export const describeHistory = ({ zone, monthStart, seed, tariffs, records, registers }: History): string =>
-  [
+export const describeHistory = (history: History): string => {
+  const { zone, monthStart, seed, tariffs, records, registers } = history
+  return [
     `${zone}, month from ${instant(monthStart)}, seed ${seed}`,
     ...tariffs.chains.map(chain => `tariffs ${readableText(chain)}`),
     ...records.map(({ name, start, end, device, flow, session, forms }) => {
       const sent = forms.map(({ energy, confidence }) => `${Number(energy) / 1e6} Wh (${confidence / 1e6})`).join(', ')
       return `${name} ${flow} device ${device} session ${session} ${instant(start)} ${instant(end)}: ${sent}`
     }),
-    ...registers.map(({ name, device, flow, session, readings }) => {
-      const shown = readings.map(
-        ({ time, values }) => `${instant(time)} ${values.map(value => Number(value) / 1e6).join(' then ')}`,
-      )
-      return `${name} ${flow} device ${device} session ${session}: ${shown.join('; ')}`
+    ...registers.map(register => {
+      const { name, device, flow, session, readings } = register
+      const shown = readings.map(({ time, isRestart, values }) => {
+        const sent = values.map(value => (value === null ? 'withdrawn' : Number(value) / 1e6))
+        return `${instant(time)}${isRestart ? ' restart' : ''} ${sent.join(' then ')}`
+      })
+      const rule = readableText(ruleOf(history, register))
+      return `${name} ${flow} device ${device} ${rule} session ${session}: ${shown.join('; ')}`
     }),
     `last forms ${records.map(({ forms }) => Number(finalOf(forms).energy) / 1e6).join(' ')}`,
   ].join('\n')
+}
 
 const readableText = (value: unknown): string =>
   JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? Number(one) / 1e9 : one)).replaceAll('"', '')

@@ -6,15 +6,24 @@ import { decimal } from '../ledger/exact-decimal.ts'
 import { readRecords } from '../ledger/read-back.ts'
 import type { IdentifiedRecord, OracleCost } from '../oracle/cost.ts'
 import { zoneOf } from '../oracle/zone.ts'
+import { oracleIntervals } from '../registers/register-oracle.ts'
 import { usesMarket } from './arrivals.ts'
-import { certain, finalOf, flows, type History, instant, readingName, type SentRegister } from './history.ts'
+import {
+  certain,
+  finalOf,
+  flows,
+  type History,
+  instant,
+  readingName,
+  type SentReading,
+  type SentRegister,
+} from './history.ts'
 import type { PlayContext, PlayedLocation } from './play.ts'
+import { ruleOf } from './register-rules.ts'
 import { differences, rowName, type StoredState } from './stored-state.ts'
 
 /** A record that must be stored in the end, with the name of its row. */
 type ExpectedRecord = { readonly name: string; readonly record: MeterRecord }
-
-const maxIntervalMs = 366 * 86_400_000
 
 const nameOf = (
   device: number | null,
@@ -23,21 +32,17 @@ const nameOf = (
 ): string =>
   `${reference} device ${device} session ${record.sessionReferenceId} ${energyFlowDirection} ${tariffDirection} ${instant(record.start)} ${instant(record.end)}`
 
-/** Intervals between consecutive readings in their last form. If the later value is lower, there is no interval. */
-const intervalsOf = (register: SentRegister): readonly ExpectedRecord[] => {
-  const readings = register.readings.toSorted((a, b) => a.time - b.time)
-  return readings.flatMap((closing, index) => {
-    const opening = readings[index - 1]
-    if (opening === undefined || closing.time - opening.time > maxIntervalMs) return []
-    const energy = finalOf(closing.values) - finalOf(opening.values)
-    if (energy < 0n) return []
-    const flowAndInterval = { ...flows[register.flow], start: opening.time, end: closing.time }
-    return expectedOf(
+/** Intervals of the readings in their last form. A reading that begins a new meter closes no interval. */
+const intervalsOf = (history: History, register: SentRegister): readonly ExpectedRecord[] => {
+  const closings = new Map(register.readings.filter(({ isRestart }) => !isRestart).map(one => [one.time, one]))
+  const last = register.readings.map(({ time, isRestart, values }) => ({ time, isRestart, value: finalOf(values) }))
+  return oracleIntervals(ruleOf(history, register), last).flatMap(([start, end, energy]) =>
+    expectedOf(
       register.device,
-      { ...flowAndInterval, energy, confidence: certain, sessionReferenceId: register.session },
-      readingName(register, closing),
-    )
-  })
+      { ...flows[register.flow], start, end, energy, confidence: certain, sessionReferenceId: register.session },
+      readingName(register, closings.get(end) as SentReading),
+    ),
+  )
 }
 
 const expectedOf = (
@@ -54,11 +59,11 @@ const expectedOf = (
   return [{ name: nameOf(device, record, reference), record }]
 }
 
-const expectedRecords = ({ records, registers }: History): readonly ExpectedRecord[] => [
-  ...records.flatMap(({ name, device, flow, start, end, session, forms }) =>
+const expectedRecords = (history: History): readonly ExpectedRecord[] => [
+  ...history.records.flatMap(({ name, device, flow, start, end, session, forms }) =>
     expectedOf(device, { ...flows[flow], start, end, ...finalOf(forms), sessionReferenceId: session }, name),
   ),
-  ...registers.flatMap(intervalsOf),
+  ...history.registers.flatMap(register => intervalsOf(history, register)),
 ]
 
 const seriesOf = ({ prices }: History): MarketSeries => {

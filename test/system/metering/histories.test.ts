@@ -4,8 +4,8 @@ import { type Comparison, comparePlays, compareRows } from '../../support/histor
 import { histories } from '../../support/history/generate-history.ts'
 import type { History } from '../../support/history/history.ts'
 import type { PlayContext } from '../../support/history/play.ts'
+import { createDevices } from '../../support/history/register-rules.ts'
 import { describeHistory } from '../../support/history/stored-state.ts'
-import { makeOne } from '../../support/system/home.ts'
 import { useSharedSystem } from '../../support/system/use-system.ts'
 
 const count = Number(process.env['HISTORIES'] ?? 12)
@@ -26,9 +26,7 @@ const compared: Comparison[] = []
 
 beforeAll(async () => {
   const client = await system.login('live')
-  const deviceIds: string[] = []
-  for (const name of ['one', 'two', 'three']) deviceIds.push(await makeOne(client, '/devices', { reference_id: name }))
-  stage = { client, accountId: system.sandbox().account_id, liveMode: true, deviceIds }
+  stage = { client, accountId: system.sandbox().account_id, liveMode: true, deviceIds: await createDevices(client) }
 })
 
 /** `first`: faults before the history was reduced. */

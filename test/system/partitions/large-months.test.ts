@@ -4,6 +4,7 @@ import { recordTopic } from '../../../services/platform/log/log.ts'
 import { comparePlays } from '../../support/history/compare-plays.ts'
 import { histories } from '../../support/history/generate-history.ts'
 import type { PlayContext } from '../../support/history/play.ts'
+import { createDevices } from '../../support/history/register-rules.ts'
 import { describeHistory } from '../../support/history/stored-state.ts'
 import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
@@ -23,10 +24,7 @@ let stage: PlayContext
 beforeAll(async () => {
   fixture = await openPartitionFixture()
   await fixture.start(undefined, { rowRanges })
-  const deviceIds: string[] = []
-  for (const name of ['one', 'two', 'three'])
-    deviceIds.push(await makeOne(fixture.client, '/devices', { reference_id: name }))
-  stage = { client: fixture.client, ...fixture.tenant, deviceIds }
+  stage = { client: fixture.client, ...fixture.tenant, deviceIds: await createDevices(fixture.client) }
 })
 afterAll(() => fixture?.[Symbol.asyncDispose]())
 

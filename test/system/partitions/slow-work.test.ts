@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { comparePlays } from '../../support/history/compare-plays.ts'
 import { histories } from '../../support/history/generate-history.ts'
 import type { PlayContext } from '../../support/history/play.ts'
+import { createDevices } from '../../support/history/register-rules.ts'
 import { describeHistory } from '../../support/history/stored-state.ts'
 import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
-import { makeOne } from '../../support/system/home.ts'
 
 /** Nearly all work is slow work, and rows are recosted a few at a time. */
 const load = { maxPieces: 2, minPiecesPerRecord: 0 }
@@ -19,10 +19,7 @@ let stage: PlayContext
 beforeAll(async () => {
   fixture = await openPartitionFixture()
   await fixture.start(undefined, { load })
-  const deviceIds: string[] = []
-  for (const name of ['one', 'two', 'three'])
-    deviceIds.push(await makeOne(fixture.client, '/devices', { reference_id: name }))
-  stage = { client: fixture.client, ...fixture.tenant, deviceIds }
+  stage = { client: fixture.client, ...fixture.tenant, deviceIds: await createDevices(fixture.client) }
 })
 afterAll(() => fixture?.[Symbol.asyncDispose]())
 

@@ -4,6 +4,7 @@ import { exactBody } from '../../support/exact/exact-json.ts'
 import { goldenText } from '../../support/golden.ts'
 import { histories } from '../../support/history/generate-history.ts'
 import { type PlayContext, playShuffled } from '../../support/history/play.ts'
+import { createDevices } from '../../support/history/register-rules.ts'
 import { tariffBody } from '../../support/scenarios/scenario-over-http.ts'
 import { type SimulationAnswer, simulate } from '../../support/simulations/simulation-answer.ts'
 import { refusalOf } from '../../support/statements/statement-answer.ts'
@@ -165,8 +166,7 @@ describe('a simulation', () => {
 describe('the stored tariffs of a random history', () => {
   it('as a candidate have the stored total, to the last digit', { timeout: 240_000 }, async () => {
     const live = await system.login('live')
-    const deviceIds: string[] = []
-    for (const name of ['one', 'two', 'three']) deviceIds.push(await makeOne(live, '/devices', { reference_id: name }))
+    const deviceIds = await createDevices(live)
     const context: PlayContext = { client: live, accountId: system.sandbox().account_id, liveMode: true, deviceIds }
     const isExpressible = fc.sample(
       histories.filter(({ tariffs }) => tariffs.final.every(({ versions = [] }) => versions.length === 0)),
