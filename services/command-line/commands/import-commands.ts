@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { collectFileCosts, type FileCostCollector } from '../../domain/interchange/green-button/file-costs.ts'
+import { presetNames } from '../../domain/interchange/known-files.ts'
 import type { ObjectName } from '../../domain/interchange/reading.ts'
 import { keyVariable, readConfig } from '../../platform/config/config.ts'
 import { openArchive, peekChunks } from '../../platform/interchange/archive.ts'
@@ -8,14 +9,8 @@ import type { Command, CommandInput, CommandOption, CommandOutcome } from '../co
 import { CommandError, missingFile, missingOptions, UsageError } from '../command.ts'
 import { parseAnswer } from '../export/stored-records.ts'
 import { compareCosts } from '../import/compare-costs.ts'
-import {
-  csvFormOptions,
-  readCsvForm,
-  readCsvRules,
-  readingOptions,
-  readObjectName,
-  readReadingColumns,
-} from '../import/csv-options.ts'
+import { csvFormOptions, readCsvForm, readCsvRules, readingOptions, readObjectName } from '../import/csv-options.ts'
+import { findPreset } from '../import/find-preset.ts'
 import { openSource, type SourceFile } from '../import/import-files.ts'
 import { importLibrary } from '../import/import-library.ts'
 import { importObjects, type ObjectKind } from '../import/import-objects.ts'
@@ -100,8 +95,10 @@ const stateOptionsOf = (options: CommandInput['options'], { accountId, baseUrl, 
 }
 
 /** Return the zone of the location of all readings; null if the rows or the options name it. */
-const zoneOfReadings = async ({ target, input: { options }, signal }: FileImport): Promise<string | null> => {
-  const { location, zone } = options
+const zoneOfReadings = async (
+  { target, signal }: FileImport,
+  { location, zone }: CommandInput['options'],
+): Promise<string | null> => {
   if (location === undefined || zone !== undefined) return null
   const name = /^(loc_.{24}|(reference|location):.*)$/.test(location) ? location : `reference:${location}`
   return zoneOfLocation(target.client, name, signal)
@@ -109,6 +106,9 @@ const zoneOfReadings = async ({ target, input: { options }, signal }: FileImport
 
 /** Maximum size of standard input in a format that is read twice. */
 const maxBufferedBytes = 64 * 2 ** 20
+
+/** First bytes of a file, in which the headings of a known file are searched. */
+const headBytes = 65_536
 
 /** Return a function that opens a file several times. Standard input is buffered. */
 const reopen = async (
@@ -156,7 +156,7 @@ const openGreenButton = async (
 const openReadingSource = async (one: FileImport, costs: FileCostCollector): Promise<ReadingSource> => {
   const { file, progress, input } = one
   const { options } = input
-  const { first, all, close } = await peekChunks(openArchive(file.chunks(progress.addBytes)))
+  const { first, all, close } = await peekChunks(openArchive(file.chunks(progress.addBytes)), headBytes)
   if (isSignedText(first))
     throw new CommandError(
       `${file.name} has signed readings (OCMF). Wattledger does not verify signatures, so it does not import them. Import the readings as CSV.`,
@@ -168,8 +168,9 @@ const openReadingSource = async (one: FileImport, costs: FileCostCollector): Pro
     return source
   }
   if (options['compare'] !== undefined) throw new UsageError('--compare needs a Green Button file, which has costs.')
-  const rules = readCsvRules(options, await zoneOfReadings(one))
-  return csvReadingSource(all, readCsvForm(options), readReadingColumns(options), rules)
+  const preset = findPreset(first, options)
+  const rules = readCsvRules(preset.options, await zoneOfReadings(one, preset.options))
+  return { ...csvReadingSource(all, readCsvForm(preset.options), preset.choices, rules), remarks: preset.remarks }
 }
 
 const importReadingFile = async (one: FileImport): Promise<ImportReport> => {
@@ -200,12 +201,17 @@ const importReadingsCommand: Command = {
     'FILE.refused.csv has the refused rows with their lines and reasons. The other rows are stored.',
     'Keep it until the import has ended: an import that continues without it begins at the first row again.',
     'A dry run writes FILE.dry-run.refused.csv instead.',
-    'Fields of --columns: start end time value register unit location location_reference device device_reference',
-    'session record direction confidence day.',
+    'Fields of --columns: start end time value value_export register register_export unit location',
+    'location_reference device device_reference session record direction confidence day.',
     ...commonDetails,
   ],
   options: {
     format: { value: 'FORMAT', summary: 'Format. Default: from the content.', choices: ['csv', 'green-button'] },
+    preset: {
+      value: 'NAME',
+      summary: 'Known file. Default: by its headings, unless --columns is set.',
+      choices: presetNames,
+    },
     ...csvFormOptions,
     ...readingOptions,
     compare: { summary: 'Print the costs of a Green Button file beside the stored ones.' },

@@ -47,7 +47,7 @@ export const readingOptions: Readonly<Record<string, CommandOption>> = {
     choices: ['long', 'wide'],
   },
   zone: { value: 'ZONE', summary: 'Time zone of times without offset. Default: that of --location.' },
-  'date-format': { value: 'FORMAT', summary: 'Form of times, of yyyy MM dd HH hh mm ss a. Default: ISO 8601.' },
+  'date-format': { value: 'FORMAT', summary: 'Form of times, of yyyy MM dd HH hh mm ss a n. Default: ISO 8601.' },
   ambiguous: { value: 'WHICH', summary: 'Times of a doubled hour that occur once.', choices: ['earlier', 'later'] },
   decimal: { value: 'MARK', summary: 'Decimal mark. Default: ".".', choices: ['.', ','] },
   where: {
@@ -57,8 +57,13 @@ export const readingOptions: Readonly<Record<string, CommandOption>> = {
   },
   map: {
     value: 'WORD=WORD',
-    summary: 'Word of the file for a unit, a direction, true or withdrawn, such as Afname=IMPORT. Can be repeated.',
+    summary:
+      'Word of the file for a unit, a direction, a confidence, true or withdrawn, such as Afname=IMPORT. Can be repeated.',
     isRepeatable: true,
+  },
+  sum: {
+    value: 'HEADING',
+    summary: 'Column of the registers of a meter. Rows that differ in it alone are added.',
   },
   raw: { summary: 'The file is an export with --raw: no apostrophe guards its texts.' },
   thousands: { value: 'MARK', summary: 'Mark between thousands. Default: none.', choices: [',', '.', ' ', "'"] },
@@ -129,6 +134,7 @@ export const readCsvRules = (options: Options, locationZone: string | null): Csv
     ambiguous: options['ambiguous'] === 'earlier' || options['ambiguous'] === 'later' ? options['ambiguous'] : null,
     where: readOptionPairs(options, 'where').map(([heading, text]) => ({ heading, text })),
     words: new Map(readOptionPairs(options, 'map').map(([word, meaning]) => [word.toUpperCase(), meaning])),
+    sum: options['sum'] ?? null,
     isRaw: options['raw'] !== undefined,
   }
 }

@@ -31,6 +31,8 @@ export type ReadingSource = {
   readonly forget: (line: number) => void
   /** Rows of the file, rows without a value, and rows that the options do not select. */
   readonly counts: () => { readonly rows: number; readonly blank: number; readonly unselected?: number }
+  /** Sentences about the whole file. */
+  readonly remarks?: readonly string[]
   readonly notes: () => { readonly noted: readonly Noted[]; readonly notImported: readonly NotImported[] }
 }
 
@@ -212,6 +214,7 @@ export const importReadings = async (options: ReadingImport): Promise<ImportRepo
   const hasNoRows = source.counts().rows === 0 && error === undefined
   const uncomparedFrom = run.identities.uncomparedFrom()
   const remarks = [
+    ...(source.remarks ?? []),
     ...(remark === undefined ? [] : [remark]),
     ...(hasNoRows ? [noRowsRemark] : []),
     ...(uncomparedFrom === null ? [] : [uncomparedRemark(uncomparedFrom)]),

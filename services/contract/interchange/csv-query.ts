@@ -94,6 +94,7 @@ export const readCsvQuery = (query: CsvQuery, findZone: (name: string) => TimeZo
     ambiguous: query.ambiguous ?? null,
     where: where.map(([heading, columnText]) => ({ heading, text: columnText })),
     words: new Map(words.map(([word, meaning]) => [word.toUpperCase(), meaning])),
+    sum: null,
     isRaw: query.raw === true,
   }
   return accepted({ rules, choices })

@@ -53,6 +53,8 @@ export type FileReading = {
   readonly confidence: string | null
   readonly start: number
   readonly end: number
+  /** Register of the meter, in a file whose registers are added. */
+  readonly part?: string
 }
 
 /** Reading of a file, or the reason to refuse it. `code` is present in a refused row only. */
@@ -67,11 +69,14 @@ export const refusedRow = (line: number, field: string | null, code: RowCode, me
   message,
 })
 
+/** Directions of sold energy. */
+export const soldDirections: Directions = { energyFlowDirection: 'OUTBOUND', tariffDirection: 'EXPORT' }
+
 const directionsByWord: ReadonlyMap<string, Directions> = new Map([
   ['INBOUND', { energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' }],
   ['IMPORT', { energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' }],
-  ['OUTBOUND', { energyFlowDirection: 'OUTBOUND', tariffDirection: 'EXPORT' }],
-  ['EXPORT', { energyFlowDirection: 'OUTBOUND', tariffDirection: 'EXPORT' }],
+  ['OUTBOUND', soldDirections],
+  ['EXPORT', soldDirections],
   ['LOCAL', { energyFlowDirection: 'INBOUND', tariffDirection: 'LOCAL' }],
 ])
 

@@ -97,24 +97,36 @@ async function* unzipped(chunks: Chunks, limits: ArchiveLimits): AsyncGenerator<
   if (!isFinal) throw invalid('The zip file is incomplete.')
 }
 
-/** Stream whose first chunk is known. An empty stream has an empty first chunk. */
+/** Stream whose first bytes are known. An empty stream has no first bytes. */
 export type PeekedChunks = { readonly first: Uint8Array; readonly all: Chunks; readonly close: () => Promise<void> }
 
-/** Read the first chunk of a stream. `all` is the whole stream; `close` ends it if `all` is not read. */
-export const peekChunks = async (chunks: Chunks): Promise<PeekedChunks> => {
+/**
+ * Read the first chunks of a stream, until they have `minBytes`. `all` is the whole stream; `close` ends it if `all` is not
+ * read.
+ */
+export const peekChunks = async (chunks: Chunks, minBytes = 1): Promise<PeekedChunks> => {
   const iterator = chunks[Symbol.asyncIterator]()
-  const first = await iterator.next()
+  const read: Uint8Array[] = []
+  let bytes = 0
+  while (bytes < minBytes) {
+    const next = await iterator.next()
+    if (next.done === true) break
+    read.push(next.value)
+    bytes += next.value.length
+  }
   const close = async (): Promise<void> => {
     await iterator.return?.()
   }
   const all = async function* (): AsyncGenerator<Uint8Array> {
     try {
-      for (let next = first; next.done !== true; next = await iterator.next()) yield next.value
+      yield* read
+      for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value
     } finally {
       await close()
     }
   }
-  return { first: first.done === true ? new Uint8Array(0) : first.value, all: all(), close }
+  const [only = new Uint8Array(0)] = read
+  return { first: read.length < 2 ? only : Buffer.concat(read), all: all(), close }
 }
 
 /** Return the content of a file: of the only file in a gzip or zip archive, by its first bytes, or the bytes as they are. */

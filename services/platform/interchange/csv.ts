@@ -66,6 +66,12 @@ const endsLinesWithReturns = (text: string): boolean | null => {
   return lineEnd === undefined ? null : lineEnd.length === 2 && lineEnd !== '\r\n'
 }
 
+/** Return the first lines of a text by its first bytes. The last line can be incomplete. Invalid bytes are replaced. */
+export const csvHeadLines = (first: Uint8Array, encoding: string | null): readonly string[] => {
+  const name = encoding !== null && isEncoding(encoding) ? encoding : (utf16Encoding(first) ?? 'utf-8')
+  return new TextDecoder(name).decode(first).split(/\r\n|\n|\r/)
+}
+
 const withLineFeeds = (text: string): TextPart => {
   const lines = text.replaceAll('\r', '\n')
   return { text: lines, bytes: Buffer.from(lines) }

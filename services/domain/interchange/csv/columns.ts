@@ -4,7 +4,9 @@ export const readingFields = [
   'end',
   'time',
   'value',
+  'value_export',
   'register',
+  'register_export',
   'restart',
   'unit',
   'location',
@@ -83,7 +85,16 @@ export const readPairs = (texts: readonly string[]): readonly (readonly [string,
 }
 
 /** Fields whose cells are joined: times with a space, values as a sum. */
-const joinedFields: ReadonlySet<string> = new Set(['start', 'end', 'time', 'day', 'value', 'register'])
+const joinedFields: ReadonlySet<string> = new Set([
+  'start',
+  'end',
+  'time',
+  'day',
+  'value',
+  'value_export',
+  'register',
+  'register_export',
+])
 
 const quotedHeadings = (header: readonly string[]): string => header.map(heading => `"${heading}"`).join(', ')
 
@@ -92,7 +103,8 @@ export const indexOfChoice = (header: readonly string[], choice: string): number
   const matches = (test: (heading: string) => boolean) =>
     header.flatMap((heading, index) => (test(heading) ? [index] : []))
   const exact = matches(heading => heading === choice)
-  const found = exact.length > 0 ? exact : matches(heading => heading.toLowerCase() === choice.toLowerCase())
+  const name = choice.trim().toLowerCase()
+  const found = exact.length > 0 ? exact : matches(heading => heading.trim().toLowerCase() === name)
   const [index, second] = found
   if (index !== undefined && second !== undefined) {
     const numbers = found.map(other => other + 1).join(' and ')

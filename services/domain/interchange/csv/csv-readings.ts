@@ -12,6 +12,7 @@ import { type CsvRules, columnsProblem } from './csv-rules.ts'
 import { intervalSteps } from './interval-steps.ts'
 import { type LocalTimes, localTimes } from './local-times.ts'
 import { isLongRow, labelOfInterval, longRowReader, type RowReader } from './long-rows.ts'
+import { rowSums } from './sum-rows.ts'
 import { findDayColumns, wideRowReader } from './wide-rows.ts'
 
 /** Reader of the rows of a file, in order. */
@@ -109,9 +110,12 @@ export const openCsvReadings = (
   const times = rules.zone === null ? instantsOnly() : localTimes(rules.zone, rules.ambiguous)
   const selected = findSelected(header, rules)
   if ('problem' in selected) return selected
+  const sumIndex = rules.sum === null ? -1 : indexOfChoice(header, rules.sum)
+  if (typeof sumIndex !== 'number') return sumIndex
+  const sums = rules.sum === null ? null : rowSums()
   const label = labelOfInterval(columns, rules)
   const steps = label === null ? null : intervalSteps(label)
-  const selecting = new Set(selected.map(({ index }) => index))
+  const selecting = new Set([...selected.map(({ index }) => index), sumIndex])
   const open = (readRow: RowReader, usedOthers: ReadonlySet<number>): CsvReadings => ({
     otherHeadings: columns.others
       .filter(index => !usedOthers.has(index) && !selecting.has(index))
@@ -126,12 +130,15 @@ export const openCsvReadings = (
       return 'read'
     },
     take: () => {
-      if (steps === null) return times.take()
-      steps.add(times.take())
+      sums?.add(times.take())
+      const rows = (sums ?? times).take()
+      if (steps === null) return rows
+      steps.add(rows)
       return steps.take()
     },
     end: () => {
       times.end()
+      sums?.end()
       steps?.end()
     },
   })

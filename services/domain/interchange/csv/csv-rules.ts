@@ -28,8 +28,10 @@ export type CsvRules = {
   readonly ambiguous: AmbiguousChoice
   /** Rows to read: those whose columns have these texts. */
   readonly where: readonly ColumnText[]
-  /** Words of the file for a unit, a direction, a truth or a withdrawal, in upper case, with the words of the service. */
+  /** Words of the file for a unit, a direction, a confidence, a truth or a withdrawal, in upper case, with the words of the service. */
   readonly words: ReadonlyMap<string, string>
+  /** Heading of the column with the registers of a meter: rows that differ in it alone are added. */
+  readonly sum: string | null
   /** Texts of an export have no apostrophe that guards formulas. */
   readonly isRaw: boolean
 }
@@ -58,15 +60,30 @@ export const columnsProblem = ({ indexes }: Columns, rules: CsvRules): ColumnsPr
   return rules.layout === 'wide' ? wideProblem(has, rules) : longProblem(has, rules)
 }
 
+/** Columns with sold energy: their direction is in the name of the column. */
+const exportFields = ['value_export', 'register_export']
+
 type HasColumn = (...fields: readonly string[]) => boolean
 
 const wideProblem = (has: HasColumn, { zone }: CsvRules): ColumnsProblem | null => {
+  if (has(...exportFields)) return { problem: 'A file with a row for each day has one direction. Import each alone.' }
   if (!has('day')) return { problem: 'The column of the day is unknown. Name it: --columns day=HEADING.' }
   return zone === null ? { problem: 'A file with a row for each day needs --zone, such as Europe/Berlin.' } : null
 }
 
-const longProblem = (has: HasColumn, { interval, label, zone }: CsvRules): ColumnsProblem | null => {
-  if (has('register')) {
+const longProblem = (has: HasColumn, { interval, label, zone, directions, sum }: CsvRules): ColumnsProblem | null => {
+  if (has(...exportFields) && (directions !== null || has('direction')))
+    return {
+      problem: 'A column of sold energy has its direction. Leave out --direction and the column of the direction.',
+    }
+  const isRegister = has('register', 'register_export')
+  if (isRegister && has('value', 'value_export'))
+    return { problem: 'The file has columns of energy and of registers. Ignore one kind: --columns value=.' }
+  if (isRegister && sum !== null)
+    return {
+      problem: '--sum adds energy, and the file has registers. Give each register a device: --columns device=HEADING.',
+    }
+  if (isRegister) {
     return has('time', 'start', 'end')
       ? null
       : { problem: 'The time of the readings is unknown. Name its column: --columns time=HEADING.' }
@@ -76,7 +93,8 @@ const longProblem = (has: HasColumn, { interval, label, zone }: CsvRules): Colum
       problem:
         'The column restart is for readings of a register. Name their column: --columns register=HEADING. Or ignore it: --columns restart=.',
     }
-  if (!has('value')) return { problem: 'The column of the energy is unknown. Name it: --columns value=HEADING.' }
+  if (!has('value', 'value_export'))
+    return { problem: 'The column of the energy is unknown. Name it: --columns value=HEADING.' }
   if (has('start') && has('end')) return null
   if (!has('start', 'end', 'time')) {
     return { problem: 'The times are unknown. Name their columns: --columns start=HEADING,end=HEADING.' }

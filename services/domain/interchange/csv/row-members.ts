@@ -7,7 +7,7 @@ import {
   type RefusedRow,
   refusedRow,
 } from '../reading.ts'
-import { type Columns, hasExportedTexts, unguardText } from './columns.ts'
+import { type Columns, hasExportedTexts, indexOfChoice, unguardText } from './columns.ts'
 import { type CsvRules, unitOf } from './csv-rules.ts'
 import { numberTextOf, sumNumberTexts } from './number-text.ts'
 
@@ -21,6 +21,8 @@ export type RowMembers = {
   readonly units: EnergyUnits
   readonly confidence: string | null
   readonly isRestart: boolean
+  /** Register of the meter, in a file whose registers are added. */
+  readonly part?: string
 }
 
 const truths: ReadonlyMap<string, boolean> = new Map([
@@ -81,6 +83,7 @@ const textOrNull = (text: string): string | null => (text === '' ? null : text)
 export const memberReader = (header: readonly string[], columns: Columns, rules: CsvRules) => {
   const cell = cellReader(columns)
   const text = textReader(header, columns, rules)
+  const partColumn = rules.sum === null ? null : indexOfChoice(header, rules.sum)
   return (cells: readonly string[], line: number): RowMembers | RefusedRow => {
     const location = nameOf(cell(cells, 'location'), text(cells, 'location_reference'), rules.location)
     if (location === null) return refusedRow(line, 'location', 'location_not_found', 'The row names no location.')
@@ -95,9 +98,9 @@ export const memberReader = (header: readonly string[], columns: Columns, rules:
       return refusedRow(line, 'direction', 'field_invalid', message)
     }
     const confidenceText = cell(cells, 'confidence')
-    const confidence = confidenceText === '' ? null : numberTextOf(confidenceText, rules.marks)
+    const confidence = confidenceText === '' ? null : confidenceOf(confidenceText, rules)
     if (confidence === undefined)
-      return refusedRow(line, 'confidence', 'not_a_number', `"${confidenceText}" is not a number.`)
+      return refusedRow(line, 'confidence', 'not_a_number', confidenceMessage(confidenceText))
     const restart = meaningOf(cell(cells, 'restart'), rules)
     const isRestart = truths.get(restart.toUpperCase())
     if (isRestart === undefined) {
@@ -113,9 +116,22 @@ export const memberReader = (header: readonly string[], columns: Columns, rules:
       units,
       confidence,
       isRestart,
+      ...(typeof partColumn === 'number' ? { part: (cells[partColumn] ?? '').trim() } : {}),
     }
   }
 }
+
+/** Return the confidence of a text: a number with the marks of the file, or a word with its number; undefined for others. */
+const confidenceOf = (text: string, { words, marks }: CsvRules): string | undefined => {
+  const meaning = words.get(text.toUpperCase())
+  return meaning === undefined ? numberTextOf(text, marks) : numberTextOf(meaning, { decimal: '.', thousands: '' })
+}
+
+const confidenceMessage = (text: string): string =>
+  `"${text.slice(0, 60)}" is not a number. Give the word a confidence from 0 to 1: --map "${text.slice(0, 60)}=1".`
+
+/** Columns with the value of a reading. */
+export type ValueField = 'value' | 'value_export' | 'register' | 'register_export'
 
 /**
  * Return a reader of the value of a row: its text as a number of JSON, or `null` for a withdrawn register; null if it is blank. Joined columns are added exactly. Of
@@ -124,7 +140,7 @@ export const memberReader = (header: readonly string[], columns: Columns, rules:
 export const valueReader = (
   { indexes }: Columns,
   rules: CsvRules,
-  field: 'value' | 'register',
+  field: ValueField,
 ): ((cells: readonly string[], line: number) => string | null | RefusedRow) => {
   const columns = indexes.get(field) ?? []
   const read = (cells: readonly string[], column: number, line: number) =>
@@ -143,7 +159,7 @@ export const valueReader = (
       if (numbers.length === columns.length && numbers.every(value => value === withdrawnValue)) return withdrawnValue
       return refusedRow(line, field, 'not_a_number', 'All registers of the sum must be withdrawn, or none.')
     }
-    if (numbers.length === columns.length || field === 'value') return sumNumberTexts(numbers)
+    if (numbers.length === columns.length || field.startsWith('value')) return sumNumberTexts(numbers)
     return refusedRow(line, field, 'not_a_number', 'Each register of the sum must have a value.')
   }
 }
@@ -159,7 +175,7 @@ export const readValueText = (
   field: string,
 ): string | null | RefusedRow => {
   if (text === '') return null
-  if (field === 'register' && meaningOf(text, rules).toUpperCase() === withdrawnWord) return withdrawnValue
+  if (field.startsWith('register') && meaningOf(text, rules).toUpperCase() === withdrawnWord) return withdrawnValue
   const value = numberTextOf(text, rules.marks)
   if (value !== undefined) return value
   const hint = /^[\d.,\s'’+-]+$/.test(text) ? ' Set --decimal and --thousands to the marks of the file.' : ''
@@ -167,9 +183,13 @@ export const readValueText = (
 }
 
 /** Name of a series of readings: one meter. */
-export const seriesOf = ({ location, device, directions }: RowMembers): string => {
+export const seriesOf = ({ location, device, directions, part = '' }: RowMembers): string => {
   const name = (object: ObjectName | null) => (object === null ? '' : Object.values(object)[0])
-  return [name(location), name(device), directions?.energyFlowDirection ?? '', directions?.tariffDirection ?? ''].join(
-    '\n',
-  )
+  return [
+    name(location),
+    name(device),
+    directions?.energyFlowDirection ?? '',
+    directions?.tariffDirection ?? '',
+    part,
+  ].join('\n')
 }

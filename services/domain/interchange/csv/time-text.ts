@@ -2,8 +2,14 @@ import { dayNumber, daysInMonth } from '../../civil-date.ts'
 import { parseInstant } from '../../instant.ts'
 import { dayMs, minuteMs } from '../../interval.ts'
 
-/** Time of a file: an instant (ms), or a local time (ms, read as if in UTC). */
-export type FileTime = { readonly at: number } | { readonly local: number }
+/**
+ * Time of a file: an instant (ms), a local time (ms, read as if in UTC), or hours since the start of a local day, by its
+ * day number.
+ */
+export type FileTime =
+  | { readonly at: number }
+  | { readonly local: number }
+  | { readonly day: number; readonly hours: number }
 
 /** Form of times in a file: `read` returns undefined for texts of another form. */
 export type TimeFormat = { readonly pattern: string; readonly read: (text: string) => FileTime | undefined }
@@ -22,9 +28,10 @@ const partPatterns: Readonly<Record<string, string>> = {
   mm: '(\\d{2})',
   ss: '(\\d{2}(?:\\.\\d{1,3})?)',
   a: '([AaPp]\\.?[Mm]\\.?)',
+  n: '(\\d{1,2})',
 }
 
-const partNames = /yyyy|MM?|dd?|HH?|hh?|mm|ss|a/g
+const partNames = /yyyy|MM?|dd?|HH?|hh?|mm|ss|a|n/g
 const offsetPattern = '(?: ?(Z|[+-]\\d{2}:?\\d{2}))?'
 
 type Parts = ReadonlyMap<string, string>
@@ -60,14 +67,16 @@ const offsetMinutes = (text: string): number => {
 
 /**
  * Return the format of a pattern of yyyy MM dd HH hh mm ss a, such as `dd.MM.yyyy HH:mm`. One letter (`d`, `M`, `H`,
- * `h`) takes one or two digits. Hour 24 is the end of the day. An offset after the time wins.
- * Returns undefined for a pattern without year, month or day, or with a part twice.
+ * `h`) takes one or two digits. Hour 24 is the end of the day. An offset after the time wins. `n` counts the hours since
+ * the start of the local day, up to 25: it replaces the time.
+ * Returns undefined for a pattern without year, month or day, with a part twice, or with `n` and a time.
  */
 export const timeFormat = (pattern: string): TimeFormat | undefined => {
   const names: readonly string[] = pattern.match(partNames) ?? []
   const has = (name: string) => names.includes(name)
   const isComplete = has('yyyy') && (has('MM') || has('M')) && (has('dd') || has('d'))
   if (!isComplete || new Set(names.map(name => name[0])).size !== names.length || pattern.length > 40) return undefined
+  if (has('n') && names.length !== 4) return undefined
   const literal = (text: string) => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
   const body = pattern
     .split(partNames)
@@ -77,9 +86,12 @@ export const timeFormat = (pattern: string): TimeFormat | undefined => {
   const read = (text: string): FileTime | undefined => {
     const match = matcher.exec(text.trim())
     if (match === null) return undefined
-    const local = localOf(new Map(names.map((name, index) => [name, match[index + 1] as string])))
+    const parts = new Map(names.map((name, index) => [name, match[index + 1] as string]))
+    const local = localOf(parts)
     const offset = match[names.length + 1]
     if (local === undefined) return undefined
+    const hours = parts.get('n')
+    if (hours !== undefined) return { day: local / dayMs, hours: Number(hours) }
     return offset === undefined ? { local } : { at: local - offsetMinutes(offset) * minuteMs }
   }
   return { pattern, read }

@@ -22,6 +22,7 @@ const plainRules: CsvRules = {
     format: null,
     ambiguous: null,
     isRaw: false,
+    sum: null,
     where: [],
     words: new Map(),
   },

@@ -1,0 +1,70 @@
+import type { ColumnChoices } from '../../domain/interchange/csv/columns.ts'
+import { type FoundForm, findKnownForm, knownForms } from '../../domain/interchange/known-files.ts'
+import { csvDelimiters, csvHeadLines } from '../../platform/interchange/csv.ts'
+import { type CommandInput, UsageError } from '../command.ts'
+import { readReadingColumns } from './csv-options.ts'
+
+type Options = CommandInput['options']
+
+/** Options of an import with those of a known file, and a sentence for the report. */
+export type PresetOptions = {
+  readonly options: Options
+  readonly choices: ColumnChoices
+  readonly remarks: readonly string[]
+}
+
+/** Options whose texts are added to those of a preset. */
+const addedOptions = ['map', 'where'] as const
+
+const maxHeadLines = 100
+
+/** Split a line at a delimiter outside of quotes. Empty cells are left out. */
+const splitLine = (line: string, delimiter: string): readonly string[] =>
+  (line.match(new RegExp(`(?:"[^"]*"|[^"${delimiter}])+`, 'g')) ?? []).map(cell =>
+    cell.trim().replace(/^"(.*)"$/, '$1'),
+  )
+
+const withForm = ({ form, delimiter, skipLines }: FoundForm, options: Options): PresetOptions => {
+  const added = addedOptions.flatMap(name => {
+    const texts = [form.options[name], options[name]].filter(text => text !== undefined)
+    return texts.length === 0 ? [] : [[name, texts.join('\n')] as const]
+  })
+  const { columns: _, ...formOptions } = form.options
+  return {
+    options: {
+      ...{ 'skip-lines': String(skipLines), delimiter: delimiter === '\t' ? 'tab' : delimiter },
+      ...formOptions,
+      ...options,
+      ...Object.fromEntries(added),
+    },
+    choices: new Map([...readReadingColumns(form.options), ...readReadingColumns(options)]),
+    remarks:
+      options['preset'] === undefined
+        ? [`The headings are known: the file was read as --preset ${form.preset}. --columns reads it in another way.`]
+        : [],
+  }
+}
+
+const missingForm = (preset: string, line: string): UsageError => {
+  const forms = knownForms.filter(form => form.preset === preset)
+  const headings = forms.map(form => `"${form.headings.join(', ')}"`).join(' or ')
+  return new UsageError(
+    `--preset ${preset}: none of the first ${maxHeadLines} lines has the headings ${headings}. The first line is "${line.slice(0, 200)}". Set --columns instead.`,
+  )
+}
+
+/**
+ * Return the options of an import with those of its preset: of --preset, or of the headings in the first bytes of the file
+ * if the columns are not chosen. Options of the user win. Throws `UsageError` if the file is not that of --preset.
+ * Source: docs/rules/imports.md #known-files.
+ */
+export const findPreset = (first: Uint8Array, options: Options): PresetOptions => {
+  const { preset = null, encoding = null } = options
+  const own: PresetOptions = { options, choices: readReadingColumns(options), remarks: [] }
+  if (preset === null && (options['columns'] !== undefined || options['layout'] !== undefined)) return own
+  const lines = csvHeadLines(first, encoding).slice(0, maxHeadLines)
+  const found = findKnownForm(delimiter => lines.map(line => splitLine(line, delimiter)), csvDelimiters, preset)
+  if (found !== null) return withForm(found, options)
+  if (preset !== null) throw missingForm(preset, lines[0] ?? '')
+  return own
+}

@@ -1,0 +1,101 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { presetNames } from '../../../services/domain/interchange/known-files.ts'
+import { knownFileSamples } from '../../support/interchange/known-file-samples.ts'
+import { runImport } from '../../support/interchange/run-import.ts'
+import { makeTestFolder } from '../../support/stores/postgres.ts'
+import type { Client } from '../../support/system/client.ts'
+import { makeHome } from '../../support/system/home.ts'
+import { runCommand } from '../../support/system/run-command.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
+
+const system = useSharedSystem()
+
+const fileOf = (lines: readonly string[]): string => {
+  const path = join(makeTestFolder(), 'readings.csv')
+  writeFileSync(path, `${lines.join('\n')}\n`)
+  return path
+}
+
+type Costs = { readonly data: readonly { readonly records: number; readonly energy: { readonly value: number } }[] }
+
+/** Energy in Wh of both directions, and their records, between two instants. */
+const energiesOf = async (client: Client, location: string, from: string, to: string) => {
+  const read = async (direction: 'IMPORT' | 'EXPORT') => {
+    const span = { start_time: from, end_time: to }
+    const path = `/costs/interval/${location}?tariff_direction=${direction}`
+    const costs = (await client.ask('POST', path, span)) as unknown as Costs
+    return { energy: costs.data[0]?.energy.value ?? 0, records: costs.data[0]?.records ?? 0 }
+  }
+  const [bought, sold] = [await read('IMPORT'), await read('EXPORT')]
+  return { bought: bought.energy, sold: sold.energy, records: bought.records + sold.records }
+}
+
+describe('a known file', () => {
+  it.each(knownFileSamples)('of $name is found by its headings, and its energy is that of the portal', async sample => {
+    const client = await system.login()
+    const location = await makeHome(client, { import: 0.25, export: 0.1 }, { timezone: sample.zone })
+    const { code, report } = await runImport(system.sandbox(), 'readings', [
+      ...[fileOf(sample.lines), '--location', location],
+    ])
+    expect([code, report.refused]).toEqual([0, []])
+    expect(report.remarks?.[0]).toContain(`--preset ${sample.preset}.`)
+    const { bought, sold, records } = sample
+    expect(await energiesOf(client, location, sample.from, sample.to)).toEqual({ bought, sold, records })
+  })
+
+  it('has a sample for each preset', () => {
+    expect([...new Set(knownFileSamples.map(({ preset }) => preset))].sort()).toEqual(presetNames)
+  })
+})
+
+const fluvius = knownFileSamples[0]?.lines ?? []
+
+it('another file is refused under --preset, and the message names the headings', async () => {
+  const { base_url: url, test_key: key } = system.sandbox()
+  const file = fileOf(['start,end,value', '2026-01-01T00:00:00Z,2026-01-01T01:00:00Z,1'])
+  const args = ['import', 'readings', file, '--preset', 'fluvius', '--location', 'depot-7', '--base-url', url]
+  const { code, err } = await runCommand(args, { WATTLEDGER_API_KEY: key, WATTLEDGER_DATA_DIR: makeTestFolder() })
+  expect([code, err]).toEqual([
+    2,
+    expect.stringMatching(/--preset fluvius: .*Van \(datum\).*"start,end,value".*--columns/s),
+  ])
+})
+
+it('an option of the user wins over the preset, and words are added to those of the preset', async () => {
+  const client = await system.login()
+  const location = await makeHome(client, { import: 0.25, export: 0.1 })
+  const lines = fluvius.map(line => line.replace('Uitgelezen', 'Nieuw'))
+  const refused = await runImport(system.sandbox(), 'readings', [fileOf(lines), '--location', location, '--dry-run'])
+  expect([refused.code, refused.report.refused[0]]).toMatchObject([
+    3,
+    { code: 'not_a_number', message: expect.stringContaining('--map "Nieuw=1"') },
+  ])
+  const options = [
+    '--location',
+    location,
+    '--preset',
+    'fluvius',
+    '--map',
+    'Nieuw=1',
+    '--unit',
+    'WH',
+    '--columns',
+    'unit=',
+  ]
+  const { code, report } = await runImport(system.sandbox(), 'readings', [fileOf(lines), ...options])
+  expect([code, report.accepted, report.remarks]).toEqual([0, 200, undefined])
+  const day = ['2026-10-24T22:00:00Z', '2026-10-25T23:00:00Z'] as const
+  // 100 quarter hours x 0.065 Wh, and x 0.010 Wh.
+  expect(await energiesOf(client, location, ...day)).toEqual({ bought: 6.5, sold: 1, records: 200 })
+})
+
+it('a row of a register that comes twice is refused, not added', async () => {
+  const client = await system.login()
+  const location = await makeHome(client, { import: 0.25, export: 0.1 })
+  const days = knownFileSamples[1]?.lines ?? []
+  const file = fileOf([...days, days[1] ?? ''])
+  const { code, report } = await runImport(system.sandbox(), 'readings', [file, '--location', location])
+  expect([code, report.refused.map(row => [row.line, row.code])]).toEqual([3, [[14, 'duplicate_row']]])
+})
