@@ -138,3 +138,18 @@ describe('the page of simulations', () => {
     expect([invalid.status, invalid.text.includes('role="alert"')]).toEqual([400, true])
   })
 })
+
+describe('the name of a location', () => {
+  it('is on the pages of its prices and simulations', async () => {
+    const named = await makeOne(client, '/locations', {
+      ...{ timezone: 'UTC', currency_code: 'EUR', reference_id: 'site-7', display_name: 'Quay, north' },
+    })
+    const tariff = { direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.3) }
+    await makeOne(client, '/tariffs', { ...tariff, location_id: named })
+    const prices = await visitor.get('/console/prices?location_id=site-7')
+    expect(prices.text).toContain('<h1>Prices of Quay, north</h1>')
+    const text = encodeURIComponent(JSON.stringify(tariff))
+    const simulated = await visitor.get(`/console/simulations?object=${named}&start=2026-03-01&tariff=${text}`)
+    expect(simulated.text).toContain('<dt>Bill of</dt><dd>Quay, north</dd>')
+  })
+})

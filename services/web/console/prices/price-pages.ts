@@ -326,7 +326,7 @@ const showPrices = async (request: ConsoleRequest): Promise<PageView> => {
   return {
     title: 'Prices',
     tables: [table],
-    body: html`<h1>Prices of ${location.value.reference_id ?? 'a location'}</h1>${lead}
+    body: html`<h1>Prices of ${location.value.display_name ?? location.value.reference_id ?? 'a location'}</h1>${lead}
 ${presets(request, today, last, range)}${filterForm(request, requested, range, last)}
 ${begin > interval.start ? html`<p class="notice warn">Prices of these days begin at ${instant(writeInstant(begin), timezone, 'minute')} (${timezone}).</p>` : null}
 ${endsAt === null ? null : html`<p class="${isShortened ? 'notice warn' : 'hint'}">Prices and their forecast end at ${instant(writeInstant(endsAt), timezone, 'minute')} (${timezone}).</p>`}

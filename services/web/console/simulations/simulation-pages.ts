@@ -10,6 +10,7 @@ import { differenceOf, exactText, money, wholeNumber } from '../kit/amount.ts'
 import { curlBlock } from '../kit/api-requests.ts'
 import { type Column, dataTable, type TableView, withParameters } from '../kit/data-table.ts'
 import { firstSimulation } from '../kit/first-requests.ts'
+import { objectName } from '../kit/object-name.ts'
 import { findObject } from '../kit/object-text.ts'
 import type { PageResult, PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, field } from '../page-parts.ts'
@@ -246,11 +247,10 @@ const showSimulation = async (request: ConsoleRequest): Promise<PageView> => {
   const result = await simulate(request, asked, plans)
   if (!result.ok) return page(errorNotice(result.fault), result.status)
   const { content, tables } = comparison(request, result.value)
-  return page(
-    html`${facts(['Period', `${result.value.start_date} to ${result.value.end_date}, the last day excluded`])}${stateOf(request, result.value)}${content}`,
-    200,
-    tables,
-  )
+  const found = asked.object === '' ? null : await findObject(request, asked.object, ['location', 'customer'])
+  const name = found?.ok ? ([['Bill of', await objectName(request, found.value)]] as const) : []
+  const period = `${result.value.start_date} to ${result.value.end_date}, the last day excluded`
+  return page(html`${facts(...name, ['Period', period])}${stateOf(request, result.value)}${content}`, 200, tables)
 }
 
 /** Bill of a statement for which another plan is compared. The choice has plans of the same currency. */
