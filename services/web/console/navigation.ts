@@ -92,5 +92,5 @@ export const navigationButton: Html = html`<button class="quiet menu" type="butt
 /** Search for names, own references and ids. The script focuses it with the key "/". */
 export const searchForm = (query: string): Html =>
   html`<form class="find" role="search" method="get" action="/console/find">
-<input name="query" type="search" value="${query}" maxlength="64" placeholder="Find a name, reference or id" aria-label="Find a name, reference or id"
+<input name="query" type="search" value="${query}" maxlength="64" placeholder="Find a reference or id" aria-label="Find a reference or id"
 autocomplete="off" spellcheck="false" aria-keyshortcuts="/"><kbd aria-hidden="true">/</kbd></form>`
