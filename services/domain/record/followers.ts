@@ -11,7 +11,10 @@ export const highestFollowers = (
   range: Energy | null,
 ): readonly (Energy | null)[] => {
   const highest = new Array<Energy | null>(readings.length).fill(null)
-  /** Indexes of readings after the current one, the latest first. Each has a higher value than all before it in time. */
+  /**
+   * Indexes of later readings that can be the highest follower, the latest first. `latest` is the place of the first one
+   * that is still within 24 h.
+   */
   let peaks: number[] = []
   let latest = 0
   for (let i = readings.length - 1; i >= 0; i -= 1) {

@@ -57,17 +57,8 @@ export const isBase = (entry: RegisterEntry): entry is Base => entry.value !== n
  */
 export const walkRegister = (rule: RegisterRule | null, entries: readonly RegisterEntry[]): ReadonlySet<number> => {
   const gaps = entries.flatMap(({ hasGapAfter, index }) => (hasGapAfter ? [index] : []))
-  const walk: Walk = {
-    ...{
-      rule,
-      entries,
-      gaps,
-      highest: null,
-      missingAfter: new Set(),
-      at: -1,
-      state: stateAfterBase<RegisterEntry>(null),
-    },
-  }
+  const state = stateAfterBase<RegisterEntry>(null)
+  const walk: Walk = { rule, entries, gaps, highest: null, missingAfter: new Set(), at: -1, state }
   for (const arrived of entries) {
     if (!arrived.hasArrived || arrived.index <= walk.at) continue
     skipTo(walk, lastBaseBefore(rule, entries, arrived.index, arrived.time, walk.at))

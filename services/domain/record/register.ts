@@ -52,7 +52,7 @@ export type RegisterUpdate<Reading> = {
   readonly readings: readonly Reading[]
   /** Intervals that the arrived readings can have changed, by start. */
   readonly intervals: readonly RegisterInterval<Reading>[]
-  /** Each refused reading once, with its latest refusal. */
+  /** Readings that the rules refuse after the step, among those that the step reached. Each is there once. */
   readonly failures: readonly RegisterFailure<Reading>[]
   /** Readings with a value that decide about later ones, by time; none if readings are missing among them. */
   readonly tail: readonly Reading[]
