@@ -65,8 +65,8 @@ type RegisterKind = RegisterRule['kind'] | undefined
  * reads the store once for each account and mode, and again for registers whose intervals depend on readings further
  * away.
  * Law: the same messages give the same rows, even if some or all of them are stored already.
- * Failures depend on the readings that were stored before, and on the division into steps. Therefore store `failures`
- * before `readings`, and `readings` after all other rows.
+ * Failures depend on the readings that were stored before. Therefore store `failures` before `readings`, and `readings`
+ * after all other rows.
  * The function updates `newest`. Clear it after a step that was not stored, and after an assignment or an erasure.
  */
 export const costReadings = async (
@@ -118,8 +118,7 @@ const updateRegisters = async (
   const updates = new Map<string, RegisterUpdate<MeterReadingRow>>()
   let toRead = new Map<string, RegisterToRead>()
   const update = (key: string, own: readonly ReadingToStore[], found: FoundReadings): void => {
-    const rows = own.map(({ row }) => row)
-    const updated = updateRegister(ruleOf(own), found, rows)
+    const updated = updateRegister(ruleOf(own), found, messagesOf(own))
     if ('missingAfter' in updated) toRead.set(key, { own, times: [...updated.missingAfter], found })
     else updates.set(key, updated)
   }
@@ -154,6 +153,10 @@ const newestBefore = (
 
 const groupsOf = <Item>(all: readonly Item[], size: number): readonly (readonly Item[])[] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size))
+
+/** Return the rows of each message, in the order of arrival. */
+const messagesOf = (own: readonly ReadingToStore[]): readonly (readonly MeterReadingRow[])[] =>
+  [...Map.groupBy(own, ({ origin }) => origin.message).values()].map(message => message.map(({ row }) => row))
 
 const isLifetime = ([, { own }]: readonly [string, RegisterToRead]): boolean => ruleOf(own)?.kind === 'LIFETIME'
 

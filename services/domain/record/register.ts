@@ -34,7 +34,7 @@ export type StoredReadings<Reading> = {
  * Current interval that a reading (`opening`) opens. `consumption` is null if there is no valid interval; a stored one
  * is then withdrawn.
  * `end` is the end of the interval. For a withdrawn interval it is the latest end that the stored interval can have.
- * The versions are the highest ones of both readings and of all readings at arrived places.
+ * The versions are the highest ones of both readings and of all arrived readings that decided about the interval.
  */
 export type RegisterInterval<Reading> = {
   readonly opening: Reading
@@ -52,7 +52,7 @@ export type RegisterUpdate<Reading> = {
   readonly readings: readonly Reading[]
   /** Intervals that the arrived readings can have changed, by start. */
   readonly intervals: readonly RegisterInterval<Reading>[]
-  /** Readings that the rules refuse after the step, among those that the step reached. Each is there once. */
+  /** Each refused reading once, with its latest refusal. */
   readonly failures: readonly RegisterFailure<Reading>[]
   /** Readings with a value that decide about later ones, by time; none if readings are missing among them. */
   readonly tail: readonly Reading[]
@@ -64,24 +64,90 @@ export type MissingReadings = { readonly missingAfter: ReadonlySet<number> }
 type Versions = { readonly version: bigint; readonly sourceVersion: bigint }
 
 /**
- * Add readings to one register. Of readings of one place, the last one of the highest source version is valid.
+ * Add the readings of messages to one register, message by message. Of readings of one place, the last one of the
+ * highest source version is valid.
  * For the time of each arrived reading, `stored` contains the stored readings at that time, and the nearest readings
  * before and after. A register of kind LIFETIME also needs those within 24 h before and after. Further readings are
  * allowed. Withdrawn readings at other times can be left out.
  * Laws: the intervals depend on all readings together, in any order of arrival and any division into steps. The
- * failures are those of the readings after the step, among the readings that the step reached. The time is that of
- * sorting the readings.
+ * failures are those after each message. The result contains every interval that a step with a part of the messages
+ * changes: after a crash, the rows of such a step can be stored. The time of a message is that of sorting its readings,
+ * if they are later than all others; else that of sorting all readings.
  * Source: docs/rules/metering.md #register-readings.
  */
 export const updateRegister = <Reading extends RegisterReading>(
   rule: RegisterRule | null,
   stored: StoredReadings<Reading>,
-  arrivedReadings: readonly Reading[],
+  messages: readonly (readonly Reading[])[],
 ): RegisterUpdate<Reading> | MissingReadings => {
-  const { readings, entries } = insert(stored, arrivedReadings)
+  const known = new Map(stored.readings.map(reading => [placeOf(reading), reading]))
+  const gaps = new Set([...stored.gapsAfter].map(placeOf))
+  const changed = new Map<number, Reading>()
+  const intervals = new Map<number, ReachedInterval<Reading>>()
+  const failures = new Map<bigint, RegisterFailure<Reading>>()
+  let lastTime = stored.readings.reduce((latest, { time }) => Math.max(latest, time), Number.NEGATIVE_INFINITY)
+  let tail: readonly Reading[] = []
+  for (const message of messages) {
+    const isLater = tail.length > 0 && message.every(({ time }) => time > lastTime)
+    const update = addMessage(rule, isLater ? tail : [...known.values()], isLater ? noGaps : gaps, message)
+    if ('missingAfter' in update) return update
+    for (const reading of update.readings) {
+      known.set(placeOf(reading), reading)
+      changed.set(placeOf(reading), reading)
+      lastTime = Math.max(lastTime, reading.time)
+    }
+    for (const interval of update.intervals) {
+      const { time } = interval.opening
+      intervals.set(time, joinIntervals(intervals.get(time), interval))
+    }
+    for (const failure of update.failures) failures.set(failure.reading.sourceVersion, failure)
+    tail = update.tail
+  }
+  return {
+    readings: [...changed.values()].sort((a, b) => placeOf(a) - placeOf(b)),
+    intervals: [...intervals.values()].sort((a, b) => a.opening.time - b.opening.time).map(intervalOf),
+    failures: [...failures.values()],
+    tail,
+  }
+}
+
+const noGaps: ReadonlySet<number> = new Set()
+
+/** An interval, and the latest end that an earlier form of it can have. */
+type ReachedInterval<Reading> = Omit<RegisterInterval<Reading>, 'end'> & { readonly until: number }
+
+/** Return the later form of an interval. An earlier one can be stored, or can replace a stored one. */
+const joinIntervals = <Reading>(
+  earlier: ReachedInterval<Reading> | undefined,
+  later: ReachedInterval<Reading>,
+): ReachedInterval<Reading> =>
+  earlier === undefined
+    ? later
+    : { ...later, until: Math.max(earlier.until, later.until), ...highestVersions([earlier, later]) }
+
+const intervalOf = <Reading extends RegisterReading>({
+  until,
+  ...interval
+}: ReachedInterval<Reading>): RegisterInterval<Reading> => ({
+  ...interval,
+  end: interval.consumption?.closing.time ?? until,
+})
+
+type MessageUpdate<Reading> = Omit<RegisterUpdate<Reading>, 'intervals'> & {
+  readonly intervals: readonly ReachedInterval<Reading>[]
+}
+
+/** Add the readings of one message to the readings of a register. */
+const addMessage = <Reading extends RegisterReading>(
+  rule: RegisterRule | null,
+  known: readonly Reading[],
+  gaps: ReadonlySet<number>,
+  message: readonly Reading[],
+): MessageUpdate<Reading> | MissingReadings => {
+  const { readings, entries } = insert(known, gaps, message)
   const missingAfter = walkRegister(rule, entries)
   if (missingAfter.size > 0) return { missingAfter }
-  const arrived = new Set(arrivedReadings)
+  const arrived = new Set(message)
   const arrivals = highestVersions(readings.filter((_, index) => entries[index]?.hasArrived))
   const decided = readings.map((reading, index): Reading => {
     const { isDoubtful } = entries[index] as RegisterEntry
@@ -102,13 +168,13 @@ const placeOf = ({ time, isRestart }: RegisterReading): number => time * 2 + Num
 
 /** Return the valid readings by time. The places of arrivals are marked, also where a stored reading is newer. */
 const insert = <Reading extends RegisterReading>(
-  { readings: stored, gapsAfter }: StoredReadings<Reading>,
-  arrivedReadings: readonly Reading[],
+  known: readonly Reading[],
+  gaps: ReadonlySet<number>,
+  message: readonly Reading[],
 ): { readonly readings: readonly Reading[]; readonly entries: readonly RegisterEntry[] } => {
-  const valid = new Map(stored.map(reading => [placeOf(reading), reading]))
-  const gaps = new Set([...gapsAfter].map(placeOf))
+  const valid = new Map(known.map(reading => [placeOf(reading), reading]))
   const arrived = new Set<number>()
-  for (const reading of arrivedReadings) {
+  for (const reading of message) {
     const place = placeOf(reading)
     arrived.add(place)
     const existing = valid.get(place)
@@ -136,11 +202,11 @@ const intervalsOf = <Reading extends RegisterReading>(
   readings: readonly Reading[],
   entries: readonly RegisterEntry[],
   arrivals: Versions,
-): readonly RegisterInterval<Reading>[] => {
+): readonly ReachedInterval<Reading>[] => {
   const readingOf = ({ index }: RegisterEntry): Reading => readings[index] as Reading
   const until = new Map<number, RegisterEntry>()
   for (const { time, reachedUntil } of entries) if (reachedUntil !== null) until.set(time, reachedUntil)
-  return [...until].map(([time, last]): RegisterInterval<Reading> => {
+  return [...until].map(([time, last]): ReachedInterval<Reading> => {
     const first = firstIndex(entries.length, index => (entries[index] as RegisterEntry).time >= time)
     const atTime = entries.slice(first, first + 2).filter(entry => entry.time === time)
     const opening = (atTime.findLast(({ closing }) => closing !== null) ??
@@ -151,7 +217,7 @@ const intervalsOf = <Reading extends RegisterReading>(
     return {
       opening: readingOf(opening),
       consumption: closing === null ? null : { closing, energy: opening.closing?.energy ?? 0n },
-      end: closing === null ? lastTimeUntil(entries, Math.min(last.time, time + maxRecordMs)) : closing.time,
+      until: lastTimeUntil(entries, Math.min(last.time, time + maxRecordMs)),
       ...highestVersions(decisive),
     }
   })

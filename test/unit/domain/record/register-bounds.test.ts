@@ -9,7 +9,7 @@ const secondMs = 1_000
 
 /** Settle all readings in one step. */
 const settle = (rule: RegisterRule | null, arrived: readonly Reading[], stored: readonly Reading[] = []) => {
-  const updated = updateRegister<Reading>(rule, { readings: stored, gapsAfter: new Set() }, arrived)
+  const updated = updateRegister<Reading>(rule, { readings: stored, gapsAfter: new Set() }, [arrived])
   if ('missingAfter' in updated) throw new Error('No reading is missing here.')
   const intervals = updated.intervals.flatMap(({ opening, consumption }) =>
     consumption === null ? [] : [[opening.time, consumption.closing.time, consumption.energy] as const],
@@ -70,7 +70,7 @@ describe('readings in a row that are left out', () => {
           for (let from = 0, i = 0; from < arrived.length; i += 1) {
             const step = arrived.slice(from, from + (sizes[i % sizes.length] as number))
             from += step.length
-            const updated = updateRegister<Reading>(rule, { readings: stored, gapsAfter: new Set() }, step)
+            const updated = updateRegister<Reading>(rule, { readings: stored, gapsAfter: new Set() }, [step])
             if ('missingAfter' in updated) throw new Error('No reading is missing here.')
             for (const { opening, consumption } of updated.intervals)
               rows.set(
