@@ -97,9 +97,9 @@ export const longRecord = (locationId: string, days: number, more: object = {}):
 })
 
 type Receipt = { readonly id: string; readonly records_accepted: number }
-type Progress = { readonly records_processed: number }
+type Progress = { readonly status: string }
 
-/** Submit records and wait until all are stored. Returns the status of the submission. */
+/** Submit records and wait until each is processed or failed. Returns the status of the submission. */
 export const submit = async (
   { send, ask }: Caller,
   path: string,
@@ -110,8 +110,8 @@ export const submit = async (
   if (reply.status !== 200) return reply.status
   const { id, records_accepted: accepted } = JSON.parse(reply.text) as Receipt
   for (; accepted > 0; await sleep(25)) {
-    const { records_processed: processed } = await ask<Progress>('GET', `/meters/batch?batch_id=${id}`)
-    if (processed >= accepted) break
+    const { status } = await ask<Progress>('GET', `/meters/batch?batch_id=${id}`)
+    if (status !== 'PENDING') break
   }
   return reply.status
 }
