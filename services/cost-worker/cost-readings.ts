@@ -1,6 +1,6 @@
 import { dipMs, maxLeftOut, type RegisterRule } from '../domain/record/reading-rules.ts'
 import { recordDefaults } from '../domain/record/record.ts'
-import { type RegisterInterval, type RegisterUpdate, updateRegister } from '../domain/record/register.ts'
+import { openRegister, type RegisterInterval, type RegisterUpdate } from '../domain/record/register.ts'
 import { tenantKey } from '../domain/tenant.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import {
@@ -11,6 +11,8 @@ import {
   registerKey,
 } from '../platform/clickhouse/readings/meter-readings.ts'
 import type { BatchFailureRow } from '../platform/clickhouse/readings/receipts.ts'
+import { startTimeSlices, type TimeSlices } from '../platform/concurrency/time-slices.ts'
+import { Failure } from '../platform/failure.ts'
 import type { ChunkHeaders } from '../platform/log/chunk-headers.ts'
 import type { ReadingChunk } from '../platform/log/messages.ts'
 import { rowVersionOf } from '../platform/log/row-version.ts'
@@ -78,8 +80,10 @@ export const costReadings = async (
   const intervals: IntervalToCost[] = []
   const failures: BatchFailureRow[] = []
   const registers = Map.groupBy(arrived, ({ row }) => registerKey(row))
-  const updates = await updateRegisters(db, registers, newest)
+  const slices = startTimeSlices()
+  const updates = await updateRegisters(db, registers, newest, slices)
   for (const [key, own] of registers) {
+    if (slices.isOver()) await slices.pause()
     const update = updates.get(key) as RegisterUpdate<MeterReadingRow>
     for (const reading of update.readings) readings.push(reading)
     const origins = new Map(own.map(({ row, origin }) => [row.sourceVersion, origin]))
@@ -105,8 +109,23 @@ const maxLifetimeRegisters = 20
 /** New readings of a register, the times (ms) around which stored readings are needed, and the readings found before. */
 type RegisterToRead = {
   readonly own: readonly ReadingToStore[]
-  readonly times: readonly number[]
+  readonly times: ReadonlySet<number>
   readonly found: FoundReadings
+}
+
+/** Add the messages of a register, with pauses. Returns the times around which stored readings are missing, if there are any. */
+const updateRegister = async (
+  own: readonly ReadingToStore[],
+  found: FoundReadings,
+  slices: TimeSlices,
+): Promise<RegisterUpdate<MeterReadingRow> | { readonly missingAfter: ReadonlySet<number> }> => {
+  const register = openRegister(ruleOf(own), found)
+  for (const message of messagesOf(own)) {
+    if (slices.isOver()) await slices.pause()
+    const missingAfter = register.add(message)
+    if (missingAfter.size > 0) return { missingAfter }
+  }
+  return register.update()
 }
 
 /** Update each register, with as many stored readings around its new readings as it needs. */
@@ -114,18 +133,21 @@ const updateRegisters = async (
   db: ClickHouse,
   registers: Registers,
   newest: NewestReadings,
+  slices: TimeSlices,
 ): Promise<ReadonlyMap<string, RegisterUpdate<MeterReadingRow>>> => {
   const updates = new Map<string, RegisterUpdate<MeterReadingRow>>()
   let toRead = new Map<string, RegisterToRead>()
-  const update = (key: string, own: readonly ReadingToStore[], found: FoundReadings): void => {
-    const updated = updateRegister(ruleOf(own), found, messagesOf(own))
-    if ('missingAfter' in updated) toRead.set(key, { own, times: [...updated.missingAfter], found })
-    else updates.set(key, updated)
+  const update = async (key: string, { own, times, found }: RegisterToRead, isWide: boolean): Promise<void> => {
+    const updated = await updateRegister(own, found, slices)
+    if (!('missingAfter' in updated)) updates.set(key, updated)
+    else if (isWide && [...updated.missingAfter].every(time => times.has(time))) throw changedMeanwhile
+    else toRead.set(key, { own, times: updated.missingAfter, found })
   }
   for (const [key, own] of registers) {
     const known = newestBefore(newest, key, own)
-    if (known !== null) update(key, own, { readings: known, gapsAfter: new Set() })
-    else toRead.set(key, { own, times: [...new Set(own.map(({ row }) => row.time))], found: noReadings })
+    const times = new Set(own.map(({ row }) => row.time))
+    if (known === null) toRead.set(key, { own, times, found: noReadings })
+    else await update(key, { own, times, found: { readings: known, gapsAfter: new Set() } }, false)
   }
   for (let edge = 1; toRead.size > 0; edge = wideEdge) {
     const all = [...toRead]
@@ -133,11 +155,17 @@ const updateRegisters = async (
     const others = all.filter(register => !isLifetime(register))
     for (const group of [others, ...groupsOf(all.filter(isLifetime), maxLifetimeRegisters)]) {
       const stored = await gatherStored(db, group, edge)
-      for (const [key, { own, found }] of group) update(key, own, joinFound(found, stored.get(key) ?? noReadings))
+      for (const [key, register] of group) {
+        const found = joinFound(register.found, stored.get(key) ?? noReadings)
+        await update(key, { ...register, found }, edge === wideEdge)
+      }
     }
   }
   return updates
 }
+
+/** Another process erased readings between two reads, so that a gap has no readings. The step runs again. */
+const changedMeanwhile = new Failure('unavailable', 'Register readings changed during a step.', { retriable: true })
 
 /** Return the remembered readings of a register if all its new readings are later; else null. */
 const newestBefore = (
@@ -171,7 +199,7 @@ const gatherStored = async (
   const stored = new Map<string, FoundReadings>()
   const queries = registers.map(([, { own, times }]) => ({
     register: (own[0] as ReadingToStore).row,
-    times: times.toSorted((a, b) => a - b),
+    times: [...times].sort((a, b) => a - b),
     nearMs: ruleOf(own)?.kind === 'LIFETIME' ? dipMs : 0,
   }))
   for (const tenantQueries of Map.groupBy(queries, ({ register }) => tenantKey(register)).values()) {

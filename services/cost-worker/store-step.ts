@@ -2,7 +2,7 @@ import type { ClickHouse, NativeRows } from '../platform/clickhouse/clickhouse.t
 import { meterCostBlockInSteps } from '../platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
 import { type BlockColumn, encodeBlocksInSteps } from '../platform/clickhouse/encoding/fast-path/native-block.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost/meter-cost-row.ts'
-import { encodeMeterReadings, meterReadingColumns } from '../platform/clickhouse/readings/meter-readings.ts'
+import { meterReadingColumns } from '../platform/clickhouse/readings/meter-readings.ts'
 import {
   type BatchFailureRow,
   batchColumns,
@@ -152,10 +152,7 @@ export const stepStore = (options: StoreOptions): StepStore => {
       await appendDeferred(options, result.deferred)
       await writeFailures(clickHouse, result.failures)
       await insertRows(clickHouse, 'meter_replaced_readings', replacedReadingColumns, result.replaced)
-      if (result.readings.length > 0) {
-        const bytes = encodeMeterReadings(result.readings)
-        await clickHouse.insert({ table: 'meter_readings', columns: meterReadingColumns, bytes })
-      }
+      await insertRows(clickHouse, 'meter_readings', meterReadingColumns, result.readings)
       for (const { appendedAt } of step.partitionCounts.values())
         for (const since of appendedAt) metrics.visibleLag.observe((at() - since) / 1000)
       metrics.stepRows.observe(result.costed.rows)

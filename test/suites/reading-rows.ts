@@ -1,5 +1,5 @@
+import { encodeBlock } from '../../services/platform/clickhouse/encoding/fast-path/native-block.ts'
 import {
-  encodeMeterReadings,
   type MeterReadingRow,
   meterReadingColumns,
   type Register,
@@ -9,7 +9,7 @@ import { base, db, location, tenant } from './meter-tables.ts'
 
 /** Store readings in the table of the test file. */
 export const insertReadings = (rows: readonly MeterReadingRow[]): Promise<void> =>
-  db.insert({ table: 'meter_readings', columns: meterReadingColumns, bytes: encodeMeterReadings(rows) })
+  db.insert({ table: 'meter_readings', columns: meterReadingColumns, bytes: encodeBlock(meterReadingColumns, rows) })
 
 /** Create a register of the test's account. */
 export const registerOf = (change: Partial<Register> = {}): Register => ({

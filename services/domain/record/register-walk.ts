@@ -1,6 +1,6 @@
 import type { Energy } from '../quantity.ts'
 import type { Refusal } from '../refusal.ts'
-import { firstIndexFrom } from '../sorted.ts'
+import { firstIndex, firstIndexFrom } from '../sorted.ts'
 import { highestFollowers } from './followers.ts'
 import {
   type ActiveReading,
@@ -16,13 +16,12 @@ import {
 
 /**
  * A reading of a register, and what a walk decides about it. `isDoubtful` is the stored decision before the walk.
- * `closing`: the reading that closes its interval, with the energy. `reachedUntil`: the last reading that can close its
- * interval, now or in the stored state; null if the interval cannot have changed.
+ * `hasArrived`: the message of the walk has a reading for this place. `hasGapAfter`: readings can be missing between
+ * this one and the next one. `closing`: the reading that closes its interval, with the energy. `reachedUntil`: the last
+ * reading that can close its interval, now or in the stored state; null if the interval cannot have changed.
  */
 export type RegisterEntry = ReadingValue & {
-  readonly index: number
-  readonly hasArrived: boolean
-  /** Whether readings can be missing between this one and the next one. */
+  hasArrived: boolean
   readonly hasGapAfter: boolean
   isDoubtful: boolean
   refusal: Refusal | null
@@ -32,42 +31,62 @@ export type RegisterEntry = ReadingValue & {
 
 type Base = ActiveReading<RegisterEntry>
 
+/** Highest followers of the entries from `from` to before `end`, and the entries there with a gap after them. */
+type Followers = {
+  readonly from: number
+  readonly end: number
+  readonly highest: readonly (Energy | null)[]
+  readonly gaps: readonly number[]
+}
+
 /** A walk along a register. `state` is that after the entry `at`; -1 is before the first one. */
 type Walk = {
   readonly rule: RegisterRule | null
   readonly entries: readonly RegisterEntry[]
-  readonly gaps: readonly number[]
-  highest: readonly (Energy | null)[] | null
-  /** Times of entries after which readings are missing that the walk needs. */
   readonly missingAfter: Set<number>
+  readonly touched: Set<RegisterEntry>
+  followers: Followers | null
   at: number
   state: RegisterState<RegisterEntry>
 }
+
+/**
+ * Result of a walk. `missingAfter`: times of entries after which readings are missing that the walk needs; if there are
+ * any, the decisions are not valid. `touched`: all entries in which the walk noted something.
+ */
+export type WalkResult = { readonly missingAfter: ReadonlySet<number>; readonly touched: ReadonlySet<RegisterEntry> }
 
 /** Return whether the readings after this one depend on no reading before it, apart from dips. */
 export const isBase = (entry: RegisterEntry): entry is Base => entry.value !== null && !entry.isDoubtful
 
 /**
- * Decide about the arrived readings, and about the stored ones that they change. Takes the readings by time, and notes
- * the decisions in them. Returns the times of readings after which others are missing that the walk needs; if there are
- * any, the decisions are not valid.
+ * Decide about the readings that arrived, and about the stored ones that they change. Takes the entries by time, the
+ * indexes of the arrived ones, and the index of a base from which on all decisions about these hold; -1 if none is known.
+ * Notes the decisions in the entries.
  * The walk follows the stored decisions until something is new. Then it applies the rules until it comes back to the
  * stored state: at a reading that was a base and still is one.
- * Law: the time is linear in the number of readings, apart from searches.
+ * Law: the time is linear in the number of readings between the first and the last one that it has to look at.
  */
-export const walkRegister = (rule: RegisterRule | null, entries: readonly RegisterEntry[]): ReadonlySet<number> => {
-  const gaps = entries.flatMap(({ hasGapAfter, index }) => (hasGapAfter ? [index] : []))
+export const walkRegister = (
+  rule: RegisterRule | null,
+  entries: readonly RegisterEntry[],
+  arrived: readonly number[],
+  start: number,
+): WalkResult => {
   const state = stateAfterBase<RegisterEntry>(null)
-  const walk: Walk = { rule, entries, gaps, highest: null, missingAfter: new Set(), at: -1, state }
-  for (const arrived of entries) {
-    if (!arrived.hasArrived || arrived.index <= walk.at) continue
-    skipTo(walk, lastBaseBefore(rule, entries, arrived.index, arrived.time, walk.at))
-    while (walk.at < arrived.index) {
-      followStored(walk, arrived.index)
+  const walk: Walk = {
+    ...{ rule, entries, missingAfter: new Set(), touched: new Set(), followers: null, at: -1, state },
+  }
+  skipTo(walk, start)
+  for (const index of arrived) {
+    if (index <= walk.at) continue
+    skipTo(walk, lastBaseBefore(rule, entries, index, (entries[index] as RegisterEntry).time, walk.at))
+    while (walk.at < index) {
+      followStored(walk, index)
       decide(walk)
     }
   }
-  return walk.missingAfter
+  return walk
 }
 
 /**
@@ -82,10 +101,8 @@ export const lastBaseBefore = (
   limit = -1,
 ): number => {
   const before = rule?.kind === 'LIFETIME' ? time - dipMs : Number.POSITIVE_INFINITY
-  for (let i = index - 1; i > limit; i -= 1) {
-    const entry = entries[i] as RegisterEntry
-    if (entry.time < before && isBase(entry)) return i
-  }
+  const end = firstIndex(index, i => (entries[i] as RegisterEntry).time >= before)
+  for (let i = end - 1; i > limit; i -= 1) if (isBase(entries[i] as RegisterEntry)) return i
   return limit
 }
 
@@ -114,11 +131,11 @@ const followStored = (walk: Walk, end: number): void => {
 }
 
 /** Return whether a stored fall is a dip and was none, or is none and was one. */
-const hasOtherDip = (walk: Walk, { value, isRestart, isDoubtful, index }: RegisterEntry): boolean => {
-  const { rule, state } = walk
+const hasOtherDip = (walk: Walk, { value, isRestart, isDoubtful }: RegisterEntry): boolean => {
+  const { rule, state, at } = walk
   if (rule?.kind !== 'LIFETIME' || value === null || isRestart || state.base === null) return false
   if (value >= state.base.value || value >= (rangeOf(rule) ?? state.base.value)) return false
-  return isFollowed(walk, index, state.base.value) !== isDoubtful
+  return isFollowed(walk, at + 1, state.base.value) !== isDoubtful
 }
 
 /** Apply the rules to the readings after the current one, until the state is the stored one again. */
@@ -128,9 +145,10 @@ const decide = (walk: Walk): void => {
   let until = reached.at(-1)
   while (walk.at + 1 < entries.length) {
     const entry = advance(walk)
+    walk.touched.add(entry)
     const wasBase = !entry.hasArrived && isBase(entry) && entry.time > (until?.time ?? entry.time)
     if (entry.value !== null) {
-      const result = applyReading(rule, walk.state, entry as Base, value => isFollowed(walk, entry.index, value))
+      const result = applyReading(rule, walk.state, entry as Base, value => isFollowed(walk, walk.at, value))
       walk.state = result.state
       entry.refusal = result.refusal
       entry.isDoubtful = result.isDoubtful
@@ -140,15 +158,34 @@ const decide = (walk: Walk): void => {
     if (wasBase && isBase(entry)) break
     reached.push(entry)
   }
-  for (const entry of reached) entry.reachedUntil = until ?? entry
+  for (const entry of reached) {
+    entry.reachedUntil = until ?? entry
+    walk.touched.add(entry)
+  }
 }
 
 /** Return whether a reading of the same meter, within 24 h after the one at `index`, has at least a value. */
 const isFollowed = (walk: Walk, index: number, value: Energy): boolean => {
-  const { rule, entries, gaps, missingAfter } = walk
-  walk.highest ??= highestFollowers(entries, rangeOf(rule))
+  const { entries, missingAfter } = walk
+  const { from, highest, gaps } = followersAt(walk, index)
   const gap = entries[gaps[firstIndexFrom(gaps, index)] ?? -1]
   if (gap !== undefined && gap.time <= (entries[index] as RegisterEntry).time + dipMs) missingAfter.add(gap.time)
-  const highest = walk.highest[index] ?? null
-  return highest !== null && highest >= value
+  const highestValue = highest[index - from] ?? null
+  return highestValue !== null && highestValue >= value
+}
+
+/** Return the followers of an entry, and of the entries within 24 h after it. */
+const followersAt = (walk: Walk, index: number): Followers => {
+  const { rule, entries, followers } = walk
+  if (followers !== null && index >= followers.from && index < followers.end) return followers
+  const indexAfterDip = (from: number): number => {
+    const last = (entries[from] as RegisterEntry).time + dipMs
+    return firstIndex(entries.length, i => (entries[i] as RegisterEntry).time > last)
+  }
+  const end = indexAfterDip(index)
+  const until = indexAfterDip(end - 1)
+  const gaps: number[] = []
+  for (let i = index; i < until; i += 1) if (entries[i]?.hasGapAfter === true) gaps.push(i)
+  walk.followers = { from: index, end, gaps, highest: highestFollowers(entries, rangeOf(rule), index, until) }
+  return walk.followers
 }

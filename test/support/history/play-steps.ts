@@ -10,13 +10,11 @@ import { recordIdDigits } from '../../../services/ingest-gateway/fast-path/recor
 import { registerIdDigits } from '../../../services/ingest-gateway/submit-cumulative.ts'
 import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
 import { meterCostBlock } from '../../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
+import { encodeBlock } from '../../../services/platform/clickhouse/encoding/fast-path/native-block.ts'
 import { pageOfCorrections } from '../../../services/platform/clickhouse/meter-cost/corrections.ts'
 import { rowsInInterval, type Tenant } from '../../../services/platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
-import {
-  encodeMeterReadings,
-  meterReadingColumns,
-} from '../../../services/platform/clickhouse/readings/meter-readings.ts'
+import { meterReadingColumns } from '../../../services/platform/clickhouse/readings/meter-readings.ts'
 import { recordTopic } from '../../../services/platform/log/log.ts'
 import { rowVersionOf } from '../../../services/platform/log/row-version.ts'
 import type { CachedPricing, PricingCache } from '../../../services/platform/pricing-cache/pricing-cache.ts'
@@ -267,7 +265,7 @@ const runCostStep = async (db: ClickHouse, costStep: CostStep, stepInput: StepAr
   await db.insert({
     table: 'meter_readings',
     columns: meterReadingColumns,
-    bytes: encodeMeterReadings(stepResult.readings),
+    bytes: encodeBlock(meterReadingColumns, stepResult.readings),
   })
 }
 

@@ -1,5 +1,10 @@
 import type { RegisterRule } from '../../../services/domain/record/reading-rules.ts'
-import type { RegisterReading } from '../../../services/domain/record/register.ts'
+import {
+  openRegister,
+  type RegisterReading,
+  type RegisterUpdate,
+  type StoredReadings,
+} from '../../../services/domain/record/register.ts'
 
 /** 1 h in ms. */
 export const hourMs = 3_600_000
@@ -22,3 +27,13 @@ export const lifetime: RegisterRule = { kind: 'LIFETIME', digits: null, maxPower
 /** A register with a range of 500 units. */
 export const rolling: RegisterRule = { ...lifetime, digits: sixDigits }
 export const session: RegisterRule = { ...lifetime, kind: 'SESSION' }
+
+/** Add messages to a register. Returns null if it needs readings that `stored` leaves out. */
+export const updateRegister = <One extends RegisterReading>(
+  rule: RegisterRule | null,
+  stored: StoredReadings<One>,
+  messages: readonly (readonly One[])[],
+): RegisterUpdate<One> | null => {
+  const register = openRegister(rule, stored)
+  return messages.every(message => register.add(message).size === 0) ? register.update() : null
+}

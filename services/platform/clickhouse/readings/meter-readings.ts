@@ -6,7 +6,6 @@ import {
   type BlockReader,
   column,
   decodeBlocks,
-  encodeBlock,
   type NativeType,
   readColumns,
   valueAt,
@@ -95,9 +94,6 @@ export const meterReadingColumns: readonly BlockColumn<MeterReadingRow>[] = [
   readingColumn('source_version', row => row.sourceVersion),
   readingColumn('received_at', row => row.receivedAt),
 ]
-
-/** Encode rows for an insert. Throws a RangeError for ids of another form. */
-export const encodeMeterReadings = (rows: readonly MeterReadingRow[]): Buffer => encodeBlock(meterReadingColumns, rows)
 
 /** Reading that was found. `isBeforeGap`: the table can have more readings between this one and the next found one. */
 type FoundReading = { readonly row: MeterReadingRow; readonly isBeforeGap: boolean }

@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { RegisterRule } from '../../../../services/domain/record/reading-rules.ts'
-import { updateRegister } from '../../../../services/domain/record/register.ts'
-import { hourMs, lifetime, type Reading, readingOf, session, unit } from '../../../support/registers/readings.ts'
+import { openRegister } from '../../../../services/domain/record/register.ts'
+import {
+  hourMs,
+  lifetime,
+  type Reading,
+  readingOf,
+  session,
+  unit,
+  updateRegister,
+} from '../../../support/registers/readings.ts'
 
 const dayMs = 24 * hourMs
 
@@ -12,7 +20,7 @@ const updateAll = (rule: RegisterRule | null, arrived: readonly Reading[], store
     { readings: stored, gapsAfter: new Set() },
     arrived.map(one => [one]),
   )
-  if ('missingAfter' in updated) throw new Error('No reading is missing here.')
+  if (updated === null) throw new Error('No reading is missing here.')
   const intervals = updated.intervals.map(({ opening, consumption, version }) => ({
     ...{ start: opening.time, end: consumption?.closing.time, energy: consumption?.energy, version },
   }))
@@ -287,6 +295,6 @@ describe('the kinds of registers', () => {
   it('need stored readings that are missing', () => {
     const [first, last] = [readingOf(0, 10, 1), readingOf(2 * dayMs, 5, 2)]
     const gap = { readings: [first, last], gapsAfter: new Set([first]) }
-    expect(updateRegister(lifetime, gap, [[readingOf(dayMs, 1, 3)]])).toEqual({ missingAfter: new Set([0]) })
+    expect(openRegister(lifetime, gap).add([readingOf(dayMs, 1, 3)])).toEqual(new Set([0]))
   })
 })

@@ -1,8 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { maxLeftOut, type RegisterRule } from '../../../../services/domain/record/reading-rules.ts'
-import { updateRegister } from '../../../../services/domain/record/register.ts'
-import { hourMs, lifetime, type Reading, readingOf, rolling } from '../../../support/registers/readings.ts'
+import { openRegister } from '../../../../services/domain/record/register.ts'
+import {
+  hourMs,
+  lifetime,
+  type Reading,
+  readingOf,
+  rolling,
+  updateRegister,
+} from '../../../support/registers/readings.ts'
 import { oracleIntervals } from '../../../support/registers/register-oracle.ts'
 
 const secondMs = 1_000
@@ -10,7 +17,7 @@ const secondMs = 1_000
 /** Settle all readings in one step. */
 const settle = (rule: RegisterRule | null, arrived: readonly Reading[], stored: readonly Reading[] = []) => {
   const updated = updateRegister<Reading>(rule, { readings: stored, gapsAfter: new Set() }, [arrived])
-  if ('missingAfter' in updated) throw new Error('No reading is missing here.')
+  if (updated === null) throw new Error('No reading is missing here.')
   const intervals = updated.intervals.flatMap(({ opening, consumption }) =>
     consumption === null ? [] : [[opening.time, consumption.closing.time, consumption.energy] as const],
   )
@@ -71,7 +78,7 @@ describe('readings in a row that are left out', () => {
             const step = arrived.slice(from, from + (sizes[i % sizes.length] as number))
             from += step.length
             const updated = updateRegister<Reading>(rule, { readings: stored, gapsAfter: new Set() }, [step])
-            if ('missingAfter' in updated) throw new Error('No reading is missing here.')
+            if (updated === null) throw new Error('No reading is missing here.')
             for (const { opening, consumption } of updated.intervals)
               rows.set(
                 opening.time,
@@ -108,6 +115,11 @@ describe('the time of a step', () => {
   const falls = (count: number): readonly Reading[] =>
     Array.from({ length: count }, (_, i) => readingOf(hourMs + i * secondMs, 100_000 - i, i + 2))
 
+  const rises = (count: number): readonly Reading[] =>
+    Array.from({ length: count }, (_, i) => readingOf(hourMs + i * secondMs, 10 + Math.floor(i / 1_000), i + 2))
+  const fromBothEnds = (all: readonly Reading[]): readonly Reading[] =>
+    all.map((_, i) => (i % 2 === 0 ? all[i / 2] : all[all.length - (i + 1) / 2]) as Reading)
+
   it.each([
     ['implausible values', null, (count: number) => series('implausible', count)],
     ['implausible values, lifetime', lifetime, (count: number) => series('implausible', count)],
@@ -126,5 +138,26 @@ describe('the time of a step', () => {
     const [short, long] = [lowestCpuMs(() => settle(rule, few, stored)), lowestCpuMs(() => settle(rule, many, stored))]
     expect(long).toBeLessThan(40 * Math.max(short, 4))
     expect(long).toBeLessThan(1_500)
+  })
+
+  it.each([
+    ['in order', null, (count: number) => series('implausible', count)],
+    ['from the last to the first', null, (count: number) => withdrawals(count).toReversed()],
+    ['rises from the last to the first', null, (count: number) => rises(count).toReversed()],
+    ['at both ends in turn', null, (count: number) => fromBothEnds(rises(count))],
+    [
+      'rises of a lifetime register, from the last to the first',
+      lifetime,
+      (count: number) => rises(count).toReversed(),
+    ],
+  ] as const)('grows little with the number of messages of one reading: %s', (_, rule, readings) => {
+    const add = (count: number): void => {
+      const register = openRegister<Reading>(rule, { readings: [readingOf(0, 10, 1)], gapsAfter: new Set() })
+      for (const reading of readings(count)) register.add([reading])
+      register.update()
+    }
+    add(1_000)
+    const [short, long] = [lowestCpuMs(() => add(1_000)), lowestCpuMs(() => add(8_000))]
+    expect(long).toBeLessThan(40 * Math.max(short, 10))
   })
 })

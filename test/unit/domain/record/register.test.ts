@@ -1,12 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RegisterRule } from '../../../../services/domain/record/reading-rules.ts'
+import type { RegisterUpdate, StoredReadings } from '../../../../services/domain/record/register.ts'
 import {
-  type RegisterUpdate,
-  type StoredReadings,
+  hourMs,
+  lifetime,
+  type Reading,
+  readingOf,
+  rolling,
+  session,
   updateRegister,
-} from '../../../../services/domain/record/register.ts'
-import { hourMs, lifetime, type Reading, readingOf, rolling, session } from '../../../support/registers/readings.ts'
+} from '../../../support/registers/readings.ts'
 import { oracleIntervals } from '../../../support/registers/register-oracle.ts'
 
 const dayMs = 24 * hourMs
@@ -46,7 +50,7 @@ const createStore = (rule: RegisterRule | null, messageOf = ({ batch }: Reading)
     const near = around([...readings.values()], times, rule?.kind === 'LIFETIME' ? dayMs : 0)
     const messages = [...Map.groupBy(arrived, messageOf).values()]
     const updated = updateRegister(rule, near, messages)
-    if (!('missingAfter' in updated)) return updated
+    if (updated !== null) return updated
     const all = { readings: [...readings.values()], gapsAfter: new Set<Reading>() }
     return updateRegister(rule, all, messages) as RegisterUpdate<Reading>
   }
