@@ -27,6 +27,7 @@ import { importTariffs, libraryOptions, readTariffContent, tariffOptions } from 
 import { type ImportProgress, startProgress } from '../import/progress.ts'
 import { csvReadingSource } from '../import/read-csv-readings.ts'
 import { greenButtonSource } from '../import/read-green-button.ts'
+import { nem12ReadingSource } from '../import/read-nem12.ts'
 import { type MessageBody, refusalOf } from '../service-client.ts'
 
 const commonImportOptions: Readonly<Record<string, CommandOption>> = {
@@ -170,7 +171,9 @@ const openReadingSource = async (one: FileImport, costs: FileCostCollector): Pro
   if (options['compare'] !== undefined) throw new UsageError('--compare needs a Green Button file, which has costs.')
   const preset = findPreset(first, options)
   const rules = readCsvRules(preset.options, await zoneOfReadings(one, preset.options))
-  return { ...csvReadingSource(all, readCsvForm(preset.options), preset.choices, rules), remarks: preset.remarks }
+  const form = readCsvForm(preset.options)
+  const openSourceOf = preset.reader === 'nem12' ? nem12ReadingSource : csvReadingSource
+  return { ...openSourceOf(all, form, preset.choices, rules), remarks: preset.remarks }
 }
 
 const importReadingFile = async (one: FileImport): Promise<ImportReport> => {

@@ -1,5 +1,5 @@
 import type { ColumnChoices } from '../../domain/interchange/csv/columns.ts'
-import { type FoundForm, findKnownForm, knownForms } from '../../domain/interchange/known-files.ts'
+import { type FoundForm, findKnownForm, type KnownForm, knownForms } from '../../domain/interchange/known-files.ts'
 import { csvDelimiters, csvHeadLines } from '../../platform/interchange/csv.ts'
 import { type CommandInput, UsageError } from '../command.ts'
 import { readReadingColumns } from './csv-options.ts'
@@ -11,6 +11,7 @@ export type PresetOptions = {
   readonly options: Options
   readonly choices: ColumnChoices
   readonly remarks: readonly string[]
+  readonly reader: KnownForm['reader']
 }
 
 /** Options whose texts are added to those of a preset. */
@@ -37,10 +38,15 @@ const withForm = ({ form, delimiter, skipLines }: FoundForm, options: Options): 
       ...options,
       ...Object.fromEntries(added),
     },
+    reader: form.reader,
     choices: new Map([...readReadingColumns(form.options), ...readReadingColumns(options)]),
     remarks:
       options['preset'] === undefined
-        ? [`The headings are known: the file was read as --preset ${form.preset}. --columns reads it in another way.`]
+        ? [
+            form.reader === undefined
+              ? `The headings are known: the file was read as --preset ${form.preset}. --columns reads it in another way.`
+              : `The first line is known: the file was read as --preset ${form.preset}.`,
+          ]
         : [],
   }
 }
@@ -55,15 +61,18 @@ const missingForm = (preset: string, line: string): UsageError => {
 
 /**
  * Return the options of an import with those of its preset: of --preset, or of the headings in the first bytes of the file
- * if the columns are not chosen. Options of the user win. Throws `UsageError` if the file is not that of --preset.
+ * if the columns are not chosen. A form with a reader of its own is found in any case. Options of the user win. Throws `UsageError` if the file is not that of --preset.
  * Source: docs/rules/imports.md #known-files.
  */
 export const findPreset = (first: Uint8Array, options: Options): PresetOptions => {
   const { preset = null, encoding = null } = options
-  const own: PresetOptions = { options, choices: readReadingColumns(options), remarks: [] }
-  if (preset === null && (options['columns'] !== undefined || options['layout'] !== undefined)) return own
+  const own: PresetOptions = { options, choices: readReadingColumns(options), remarks: [], reader: undefined }
+  const hasOwnColumns = options['columns'] !== undefined || options['layout'] !== undefined
+  const forms = knownForms.filter(form =>
+    preset === null ? !hasOwnColumns || form.reader !== undefined : form.preset === preset,
+  )
   const lines = csvHeadLines(first, encoding).slice(0, maxHeadLines)
-  const found = findKnownForm(delimiter => lines.map(line => splitLine(line, delimiter)), csvDelimiters, preset)
+  const found = findKnownForm(delimiter => lines.map(line => splitLine(line, delimiter)), csvDelimiters, forms)
   if (found !== null) return withForm(found, options)
   if (preset !== null) throw missingForm(preset, lines[0] ?? '')
   return own

@@ -1,17 +1,17 @@
 import type { ColumnChoices } from '../../domain/interchange/csv/columns.ts'
 import { type CsvReadings, openCsvReadings } from '../../domain/interchange/csv/csv-readings.ts'
 import type { CsvRules } from '../../domain/interchange/csv/csv-rules.ts'
-import type { ReadRow } from '../../domain/interchange/reading.ts'
+import type { ReadRow, SourceRow } from '../../domain/interchange/reading.ts'
 import type { Noted } from '../../domain/interchange/report.ts'
-import { type CsvForm, type CsvRow, readCsv } from '../../platform/interchange/csv.ts'
+import { type CsvForm, readCsv } from '../../platform/interchange/csv.ts'
 import { UsageError } from '../command.ts'
 import type { ReadingSource } from './import-readings.ts'
 
 /** Rows that are read and not yet acknowledged, for the report of refused rows. */
 const rowMemory = () => {
-  let chunks: CsvRow[][] = []
+  let chunks: SourceRow[][] = []
   return {
-    add: (rows: CsvRow[]): void => {
+    add: (rows: SourceRow[]): void => {
       if (rows.length > 0) chunks.push(rows)
     },
     find: (line: number): readonly string[] =>
@@ -24,10 +24,15 @@ const rowMemory = () => {
 
 const pointerTo = (heading: string): string => `/${heading.replaceAll('~', '~0').replaceAll('/', '~1')}`
 
-/** Open a CSV file as a source of readings. Its rows are read with `openCsvReadings`. */
-export const csvReadingSource = (
-  chunks: AsyncIterable<Uint8Array>,
-  form: CsvForm,
+const addRow = (readings: CsvReadings, { cells, line, refusal }: SourceRow): ReturnType<CsvReadings['addRow']> => {
+  if (refusal === undefined) return readings.addRow(cells, line)
+  readings.addRefused(refusal)
+  return 'read'
+}
+
+/** Open the rows of a file as a source of readings. The rows are read with `openCsvReadings`. */
+export const rowReadingSource = (
+  allRows: AsyncIterable<readonly SourceRow[]>,
   choices: ColumnChoices,
   rules: CsvRules,
 ): ReadingSource => {
@@ -36,7 +41,7 @@ export const csvReadingSource = (
   let rowCount = 0
   let blankCount = 0
   let unselectedCount = 0
-  const open = (header: CsvRow): CsvReadings => {
+  const open = (header: SourceRow): CsvReadings => {
     const readings = openCsvReadings(header.cells, choices, rules)
     if ('problem' in readings) throw new UsageError(readings.problem)
     noted.push(
@@ -46,16 +51,16 @@ export const csvReadingSource = (
   }
   const read = async function* (): AsyncGenerator<readonly ReadRow[]> {
     let readings: CsvReadings | undefined
-    for await (const rows of readCsv(chunks, form)) {
+    for await (const rows of allRows) {
       const [header] = rows
       if (header === undefined) continue
       const isFirst = readings === undefined
       readings ??= open(header)
-      const kept: CsvRow[] = []
+      const kept: SourceRow[] = []
       for (const row of isFirst && readings.hasHeader ? rows.slice(1) : rows) {
         rowCount += 1
-        const result = readings.addRow(row.cells, row.line)
-        if (result === 'read') kept.push(row)
+        const result = addRow(readings, row)
+        if (result === 'read') kept.push({ cells: row.source ?? row.cells, line: row.line })
         else if (result === 'blank') blankCount += 1
         else unselectedCount += 1
       }
@@ -78,3 +83,11 @@ export const csvReadingSource = (
     notes: () => ({ noted, notImported: [] }),
   }
 }
+
+/** Open a CSV file as a source of readings. */
+export const csvReadingSource = (
+  chunks: AsyncIterable<Uint8Array>,
+  form: CsvForm,
+  choices: ColumnChoices,
+  rules: CsvRules,
+): ReadingSource => rowReadingSource(readCsv(chunks, form), choices, rules)

@@ -9,6 +9,8 @@ export type KnownForm = {
   readonly before?: readonly string[]
   /** Options of the import with their texts. The texts of an option that can be repeated are lines. */
   readonly options: Readonly<Record<string, string>>
+  /** Reader of a file whose lines have several kinds. Its first line is found by the headings of the form. */
+  readonly reader?: 'nem12'
 }
 
 const lines = (...texts: readonly string[]): string => texts.join('\n')
@@ -56,6 +58,17 @@ export const knownForms: readonly KnownForm[] = [
       columns: 'end=Fecha+Hora,value=Consumo_kWh,confidence=Metodo_obtencion',
       'date-format': 'dd/MM/yyyy n',
       map: lines('R=1', 'E=0.9'),
+    },
+  },
+  {
+    preset: 'nem12',
+    headings: ['100', 'NEM12'],
+    delimiter: ',',
+    reader: 'nem12',
+    options: {
+      columns: 'start=Start,end=End,value=Value,unit=Unit,direction=Direction,confidence=Quality',
+      sum: 'Suffix',
+      map: lines('A=1', 'F=1', 'S=0.9', 'E=0.9'),
     },
   },
   {
@@ -153,22 +166,22 @@ export type FoundForm = { readonly form: KnownForm; readonly delimiter: string; 
 const named = (text: string): string => text.trim().toLowerCase()
 
 /**
- * Find the form of a file by its header in the first lines. `cellsOf` splits the lines at a delimiter. A preset limits the
- * search to its forms. Returns null if no form fits.
+ * Find the form of a file by its header in the first lines, among `forms`. `cellsOf` splits the lines at a delimiter.
+ * Returns null if no form fits.
  */
 export const findKnownForm = (
   cellsOf: (delimiter: string) => readonly (readonly string[])[],
   delimiters: readonly string[],
-  preset: string | null,
+  forms: readonly KnownForm[],
 ): FoundForm | null => {
   const splitLines = new Map(
     delimiters.map(delimiter => [delimiter, cellsOf(delimiter).map(cells => cells.map(named))]),
   )
-  for (const form of knownForms.filter(known => preset === null || known.preset === preset)) {
+  for (const form of forms) {
     for (const [delimiter, rows] of splitLines) {
       if (form.delimiter !== undefined && form.delimiter !== delimiter) continue
       const skipLines = rows.findIndex(cells => form.headings.every(heading => cells.includes(named(heading))))
-      if (skipLines < 0) continue
+      if (skipLines < 0 || (form.reader !== undefined && skipLines > 0)) continue
       const before = rows
         .slice(0, skipLines)
         .map(cells => cells.join(delimiter))

@@ -25,6 +25,17 @@ export type RefusedRow = {
   readonly message: string
 }
 
+/**
+ * Row of a file that its format refuses, or turns into several rows. `source`: cells of the line of the file, if the row has
+ * others. `refusal`: why the format refuses the line.
+ */
+export type SourceRow = {
+  readonly cells: readonly string[]
+  readonly line: number
+  readonly source?: readonly string[]
+  readonly refusal?: RefusedRow
+}
+
 /** Location or device as a file names it: an id, or an own reference. */
 export type ObjectName = { readonly id: string } | { readonly reference: string }
 

@@ -11,6 +11,8 @@ export type CsvForm = {
   readonly encoding: string | null
   /** Lines before the header. */
   readonly skipLines: number
+  /** Maximum number of columns. Absent: that of `csvLimits`. */
+  readonly maxColumns?: number
 }
 
 /** Length of the text in which the header is searched. */
@@ -121,8 +123,8 @@ const longLineFinder = () => {
 const tooLong = (line: number): Failure =>
   unreadable(`Line ${line}: the row is longer than ${csvLimits.rowBytes / 1024} KiB. A quote may not be closed.`)
 
-const tooManyColumns = (line: number, count: number): Failure =>
-  unreadable(`Line ${line}: the row has ${count} columns. At most ${csvLimits.columns} are allowed.`)
+const tooManyColumns = (line: number, count: number, max: number): Failure =>
+  unreadable(`Line ${line}: the row has ${count} columns. At most ${max} are allowed.`)
 
 const explain = (error: CsvError, earlierLines: number): Failure => {
   const line = earlierLines + Number(Reflect.get(error, 'lines') ?? 0)
@@ -137,7 +139,7 @@ type RowParser = { readonly write: (text: string) => Promise<CsvRow[]>; readonly
  * Open a parser that returns the rows of each text. RFC 4180: quotes, double quotes, line ends in quoted cells.
  * `earlierLines`: lines of the file before the first text.
  */
-const rowParser = (delimiter: string, skipLines: number, earlierLines: number): RowParser => {
+const rowParser = (delimiter: string, skipLines: number, earlierLines: number, maxColumns: number): RowParser => {
   let rows: CsvRow[] = []
   const parser = parse({
     delimiter,
@@ -148,7 +150,7 @@ const rowParser = (delimiter: string, skipLines: number, earlierLines: number): 
     relax_quotes: true,
     skip_empty_lines: true,
     on_record: (cells: string[], { lines }: Info) => {
-      if (cells.length > csvLimits.columns) throw tooManyColumns(earlierLines + lines, cells.length)
+      if (cells.length > maxColumns) throw tooManyColumns(earlierLines + lines, cells.length, maxColumns)
       rows.push({ cells, line: earlierLines + lines })
       return null
     },
@@ -179,12 +181,12 @@ const needsParser = (text: string): boolean => text.includes('"') || (text.inclu
  * Open a reader that splits lines without quotes at the delimiter, ten times as fast as the parser. From the first text
  * that needs the parser on, the parser reads. The rows are the same.
  */
-const rowReader = (delimiter: string, skipLines: number): RowParser => {
+const rowReader = (delimiter: string, skipLines: number, maxColumns: number): RowParser => {
   let parser: RowParser | undefined
   let line = 0
   let rest = ''
   const openParser = (): RowParser => {
-    parser = rowParser(delimiter, skipLines, line)
+    parser = rowParser(delimiter, skipLines, line, maxColumns)
     return parser
   }
   const split = (text: string): CsvRow[] => {
@@ -194,7 +196,7 @@ const rowReader = (delimiter: string, skipLines: number): RowParser => {
       const lineEnd = end > start && text.charCodeAt(end - 1) === carriageReturn ? end - 1 : end
       if (line <= skipLines || lineEnd === start) continue
       const cells = text.slice(start, lineEnd).split(delimiter)
-      if (cells.length > csvLimits.columns) throw tooManyColumns(line, cells.length)
+      if (cells.length > maxColumns) throw tooManyColumns(line, cells.length, maxColumns)
       rows.push({ cells, line })
     }
     return rows
@@ -225,10 +227,11 @@ const rowReader = (delimiter: string, skipLines: number): RowParser => {
  * Throws `Failure` `file_unreadable` for rows above 64 KiB, more than 200 columns and invalid bytes.
  */
 export async function* readCsv(chunks: AsyncIterable<Uint8Array>, form: CsvForm): AsyncGenerator<CsvRow[]> {
-  const { delimiter, encoding, skipLines } = form
+  const { delimiter, encoding, skipLines, maxColumns = csvLimits.columns } = form
   let reader: RowParser | undefined
   let head = ''
-  const openReader = (header: string | null): RowParser => rowReader(delimiter ?? delimiterOf(header ?? ''), skipLines)
+  const openReader = (header: string | null): RowParser =>
+    rowReader(delimiter ?? delimiterOf(header ?? ''), skipLines, maxColumns)
   const findLongLine = longLineFinder()
   let lastLine = 0
   let usesReturns: boolean | null = null

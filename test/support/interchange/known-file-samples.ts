@@ -91,6 +91,14 @@ const openWbRow = (hour: number, energy: string): string => {
 const dsmrHead =
   'Hour Start,Electricity 1 (Dutch Users: Low Tariff),Electricity 2 (Dutch Users: Normal Tariff),Electricity 1 Returned (Dutch Users: Low Tariff),Electricity 2 Returned (Dutch Users: Normal Tariff),Gas'
 
+const nem12Meter = (suffix: string, minutes: number, unit = 'kWh'): string =>
+  `200,6102000001,E1E2B1Q1,1,${suffix},N1,METER1,${unit},${minutes},`
+const nem12Day = (date: string, count: number, value: string, quality = 'A'): string =>
+  `300,${date},${`${value},`.repeat(count)}${quality},,,20260407000000,20260407010000`
+const nem12Head = '100,NEM12,202604070000,MDP1,RETAILER1'
+/** Two days of market time around the end of summer time in Sydney. */
+const nem12Days = { zone: 'Australia/Sydney', from: '2026-04-03T14:00:00Z', to: '2026-04-05T14:00:00Z' }
+
 const engieRow = (at: number, type: string): string =>
   `"${withOffset(at)}","541400000000000001","0.2","${type}","false"`
 
@@ -138,6 +146,28 @@ export const knownFileSamples: readonly KnownFileSample[] = [
       ' Consumption (kwh), Start, End',
       ...longDayRows(30, (_, at) => [`0.250000, ${withOffset(at)}, ${withOffset(at + 30 * minuteMs)}`]),
     ],
+  },
+  {
+    ...{ name: 'nem12', preset: 'nem12', ...nem12Days },
+    lines: [
+      ...[nem12Head, nem12Meter('E1', 30), nem12Day('20260404', 48, '0.5'), nem12Day('20260405', 48, '0.5', 'V')],
+      ...['400,1,40,A,,', '400,41,46,S14,32,', '400,47,48,N,,', '500,O,S01009,20260407000000,'],
+      ...[nem12Meter('E2', 30), nem12Day('20260404', 48, '0.25'), nem12Day('20260405', 48, '0.25', 'F14')],
+      ...[nem12Meter('B1', 30), nem12Day('20260404', 48, '0.1'), nem12Day('20260405', 48, '0.1')],
+      ...[nem12Meter('Q1', 30, 'kVArh'), nem12Day('20260404', 48, '0.7'), nem12Day('20260405', 48, '0.7'), '900'],
+    ],
+    // (96 - 2) half hours x 0.5 kWh, and 96 x (0.25, and 0.1) kWh.
+    ...{ bought: 71_000, sold: 9_600, records: 192 },
+  },
+  {
+    ...{ name: 'nem12 of 5 minutes', preset: 'nem12', ...nem12Days },
+    lines: [
+      ...[nem12Head, nem12Meter('E1', 5, 'Wh'), nem12Day('20260404', 288, '25'), nem12Day('20260405', 288, '25')],
+      ...[nem12Meter('B1', 5, 'MWh'), nem12Day('20260404', 288, '0.00001'), nem12Day('20260405', 288, '0.00001')],
+      '900',
+    ],
+    // 576 intervals x 25 Wh, and x 10 Wh.
+    ...{ bought: 14_400, sold: 5_760, records: 1152 },
   },
   {
     ...{ name: 'dsmr-reader', preset: 'dsmr-reader', zone: 'Europe/Amsterdam', ...longDay },

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { presetNames } from '../../../services/domain/interchange/known-files.ts'
@@ -98,4 +98,19 @@ it('a row of a register that comes twice is refused, not added', async () => {
   const file = fileOf([...days, days[1] ?? ''])
   const { code, report } = await runImport(system.sandbox(), 'readings', [file, '--location', location])
   expect([code, report.refused.map(row => [row.line, row.code])]).toEqual([3, [[14, 'duplicate_row']]])
+})
+
+it('a day of NEM12 that comes twice is refused, and the cells of its line are in the file of refused rows', async () => {
+  const client = await system.login()
+  const location = await makeHome(client, { import: 0.25, export: 0.1 }, { timezone: 'Australia/Sydney' })
+  const lines = knownFileSamples.find(({ name }) => name === 'nem12 of 5 minutes')?.lines ?? []
+  const file = fileOf([...lines.slice(0, 4), lines[2] ?? '', ...lines.slice(4)])
+  const { code, report } = await runImport(system.sandbox(), 'readings', [file, '--location', location])
+  expect([code, report.accepted, report.refused_rows]).toEqual([3, 1152, 288])
+  expect(report.refused[0]).toMatchObject({
+    line: 5,
+    code: 'duplicate_row',
+    message: expect.stringContaining('line 3'),
+  })
+  expect(readFileSync(report.refused_file ?? '', 'utf8')).toContain('300,20260404,25,25')
 })

@@ -1,4 +1,4 @@
-import { type ReadRow, refusedRow } from '../reading.ts'
+import { type ReadRow, type RefusedRow, refusedRow } from '../reading.ts'
 import {
   type ColumnChoices,
   type Columns,
@@ -23,6 +23,8 @@ export type CsvReadings = {
   readonly hasHeader: boolean
   /** Add a row. A blank row has no value. An unselected row has another text in a column than the rules require. */
   readonly addRow: (cells: readonly string[], line: number) => 'read' | 'blank' | 'unselected'
+  /** Add a row that its format refuses. */
+  readonly addRefused: (row: RefusedRow) => void
   /** Return the readings and refused rows that are complete, in file order. */
   readonly take: () => readonly ReadRow[]
   /** Complete the rows that wait for the second run of a doubled hour. */
@@ -121,6 +123,7 @@ export const openCsvReadings = (
       .filter(index => !usedOthers.has(index) && !selecting.has(index))
       .map(index => header[index] ?? ''),
     hasHeader,
+    addRefused: row => times.add(row),
     addRow: (cells, line) => {
       if (!selected.every(({ index, text }) => unguardText(cells[index] ?? '').trim() === text)) return 'unselected'
       const isShortDay = rules.layout === 'wide' && cells.length < header.length
