@@ -41,6 +41,8 @@ export type Operation = {
   readonly queryNames: readonly string[]
   readonly pathNames: readonly string[]
   readonly hasBody: boolean
+  /** True if the query has `dry_run`, and the answer of a dry run is another than that of the change. */
+  readonly hasDryRun: boolean
   readonly access: Access
 }
 
@@ -55,6 +57,9 @@ const accessOf = (security: readonly Json[]): Access => {
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** Component of the answer of a dry run. */
+export const dryRunName = 'DryRun'
+
 const isSuccess = (status: string): boolean => status.startsWith('2')
 
 /** List the operations of a document. */
@@ -65,6 +70,10 @@ export const operationsOf = ({ paths }: Document): readonly Operation[] =>
       const named = (place: string): readonly string[] =>
         parameters.flatMap(one => (one.in === place && one.name !== undefined ? [one.name] : []))
       const answers = Object.entries(responses).filter(([status]) => isSuccess(status))
+      const schemas = answers.flatMap(([, { content = {} }]) => {
+        const schema = content['application/json']?.schema
+        return Array.isArray(schema?.['anyOf']) ? schema['anyOf'] : [schema]
+      })
       return {
         ...{ id, path, summary, raw },
         method: method.toUpperCase(),
@@ -72,6 +81,7 @@ export const operationsOf = ({ paths }: Document): readonly Operation[] =>
         takesKey: parameters.some(({ $ref }) => $ref?.endsWith('/IdempotencyKey') === true),
         hasJson: answers.some(([, { content = {} }]) => 'application/json' in content),
         ...{ queryNames: named('query'), pathNames: named('path'), hasBody: requestBody !== undefined },
+        hasDryRun: schemas.some(schema => componentName(schema) === dryRunName),
         access: accessOf(security),
       }
     }),

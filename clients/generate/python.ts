@@ -1,6 +1,7 @@
 import {
   componentName,
   type Document,
+  dryRunName,
   eventSchemas,
   isObject,
   type Json,
@@ -69,10 +70,15 @@ const itemType = (operation: Operation, { components }: Document): string => {
 
 const isBodyRequired = ({ raw }: Operation): boolean => Object(raw.requestBody)['required'] === true
 
-const parametersOf = (operation: Operation): readonly string[] => {
+/** Parameters of a method. `dryRun` is the type of `dry_run`, with its default, if it differs from that of the document. */
+const parametersOf = (operation: Operation, dryRun?: string): readonly string[] => {
   const { pathNames, queryNames, hasBody, takesKey } = operation
   const body = `body: ${bodyType(operation)}`
-  const query = queryNames.map(name => `${name}: ${parameterType(operation, name)} | None = None`)
+  const query = queryNames.map(name =>
+    name === 'dry_run' && dryRun !== undefined
+      ? `dry_run: ${dryRun}`
+      : `${name}: ${parameterType(operation, name)} | None = None`,
+  )
   const named = [...query, ...(takesKey ? ['idempotency_key: str | None = None'] : [])]
   return [
     ...pathNames.map(name => `${name}: ${parameterType(operation, name)}`),
@@ -82,6 +88,37 @@ const parametersOf = (operation: Operation): readonly string[] => {
 }
 
 const dictionary = (names: readonly string[]): string => `{${names.map(name => `"${name}": ${name}`).join(', ')}}`
+
+const signature = (operation: Operation, isAsync: boolean, answer: string, dryRun?: string): string =>
+  [
+    `    ${isAsync && !operation.isList ? 'async ' : ''}def ${operation.id}(`,
+    ...['self', ...parametersOf(operation, dryRun)].map(one => `        ${one},`),
+    `    ) -> ${answer}:`,
+  ].join('\n')
+
+const bodyHasDryRun = ({ raw }: Operation, { components }: Document): boolean => {
+  const schema = raw.requestBody?.content['application/json']?.schema
+  const described = components.schemas[componentName(schema) ?? ''] ?? schema
+  return isObject(described?.['properties']) && 'dry_run' in described['properties']
+}
+
+/** Signatures by `dry_run`: the answer of a dry run, of a change, and one of both. A body can have `dry_run` too. */
+const overloads = (operation: Operation, document: Document, isAsync: boolean): readonly string[] => {
+  if (!operation.hasDryRun) return []
+  const either = answerType(operation)
+  const made = bodyHasDryRun(operation, document)
+    ? either
+    : either
+        .split(' | ')
+        .filter(type => type !== `types.${dryRunName}`)
+        .join(' | ')
+  const signatures = [
+    [`types.${dryRunName}`, 'Literal[True]'],
+    [made, 'Literal[False] | None = None'],
+    [either, 'bool | None = None'],
+  ] as const
+  return signatures.map(([answer, dryRun]) => `    @overload\n${signature(operation, isAsync, answer, dryRun)} ...\n`)
+}
 
 const methodOf = (operation: Operation, document: Document, isAsync: boolean): string => {
   const { id, summary, method, path, isList, pathNames, queryNames, hasBody, takesKey } = operation
@@ -97,9 +134,8 @@ const methodOf = (operation: Operation, document: Document, isAsync: boolean): s
   ]
   const performed = isList ? 'self._list' : isAsync ? 'await self._call' : 'self._call'
   return [
-    `    ${isAsync && !isList ? 'async ' : ''}def ${id}(`,
-    ...['self', ...parametersOf(operation)].map(one => `        ${one},`),
-    `    ) -> ${answer}:`,
+    ...overloads(operation, document, isAsync),
+    signature(operation, isAsync, answer),
     `        """${summary}: \`${method} ${path}\`."""`,
     `        return ${performed}(${call.join(', ')})`,
   ].join('\n')
@@ -126,7 +162,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any, Literal, Union
+from typing import Any, Literal, Union, overload
 
 from ..._operation import Api, AsyncCaller, Caller, Operation
 from ..._pages import AsyncPages, Pages

@@ -1,4 +1,4 @@
-import { type Document, eventSchemas, type Operation, operationsOf } from './document.ts'
+import { type Document, dryRunName, eventSchemas, type Operation, operationsOf } from './document.ts'
 import { integerNames, withDecimals } from './numbers.ts'
 
 const camelCase = (text: string): string => text.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
@@ -22,8 +22,11 @@ export const importDecimal = (types: string): string => {
   return `import type { Decimal } from '../../decimal.js';\n${types.replace(declaration, '')}`
 }
 
-const methodType = ({ id, isList }: Operation): string =>
-  `${isList ? 'ListOperation' : 'SingleOperation'}<T.${typeName(id)}Data, T.${typeName(id)}Response>`
+const methodType = ({ id, isList, hasDryRun }: Operation): string => {
+  const [data, answer] = [`T.${typeName(id)}Data`, `T.${typeName(id)}Response`]
+  if (hasDryRun) return `RehearsedOperation<${data}, ${answer}, T.${dryRunName}>`
+  return `${isList ? 'ListOperation' : 'SingleOperation'}<${data}, ${answer}>`
+}
 
 const docstring = ({ summary, method, path }: Operation): string => `  /** ${summary}: \`${method} ${path}\`. */`
 
@@ -36,7 +39,7 @@ export const typescriptOperations = (document: Document): string => {
   const events = eventSchemas(document).map(name => `  | T.${name}`)
   return [
     '// Generated from the OpenAPI document. Do not edit.',
-    "import type { ListOperation, SingleOperation } from '../../operation.js'",
+    "import type { ListOperation, RehearsedOperation, SingleOperation } from '../../operation.js'",
     "import type * as T from './types.gen.js'",
     '',
     `export const apiVersion = '${document.info.version}'`,

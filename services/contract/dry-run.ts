@@ -22,6 +22,7 @@ const errorShape = z
     number: orNull(count).describe('Position in the request, from 1; null if the request is not a list.'),
     code: z.string(),
     message: z.string().describe('What to change.'),
+    field: orNull(z.string()).describe('Member of the request that the error names; null if the error names none.'),
   })
   .meta({ component: 'DryRunError' })
 
@@ -29,7 +30,7 @@ const errorShape = z
 export const dryRunShape = z
   .object({
     object: z.literal('dry_run'),
-    locations: count.describe('Locations whose tariffs or charges change.'),
+    locations: count.describe('Locations whose tariffs, charges or prices change.'),
     stored_rows: count.describe('Stored rows in the changed time of these locations, which are priced again.'),
     errors: z.array(errorShape).describe(`The first ${maxListedErrors} reasons to refuse the request or a location.`),
   })
@@ -61,6 +62,7 @@ export const dryRunToWire = ({ locations, storedRows, errors }: DryRun): DryRunW
     number,
     code: refusal.code,
     message: toSentence(refusal.message),
+    field: refusal.field === undefined || refusal.field === '' ? null : refusal.field,
   })),
 })
 

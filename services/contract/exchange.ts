@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { ReferenceResolver } from '../domain/reference.ts'
-import { accepted, type Refusal, type Result, refused } from '../domain/refusal.ts'
+import { accepted, type Refusal, type RefusalCode, type Result, refused } from '../domain/refusal.ts'
 import type { ApiVersion } from './api-version.ts'
 import { type DryRunWire, dryRunShape } from './dry-run.ts'
 import { answerToEarlier, refusalToEarlier, requestFromApiVersion, type VersionRename } from './earlier-api-version.ts'
@@ -223,9 +223,16 @@ export const refusalInApiVersion = (operation: Operation, refusal: Refusal, apiV
     ? refusal
     : refusalToEarlier(refusal, [...(operation.renames?.body ?? []), ...(operation.renames?.query ?? [])])
 
-/** Translate the answer of a dry run to an API version. */
-export const dryRunInApiVersion = (dryRun: DryRunWire, apiVersion: ApiVersion): unknown =>
-  apiVersion === 'current' ? dryRun : withoutNullTexts(dryRun, dryRunShape)
+/** Translate the answer of a dry run to an API version: its errors as the refusals of the operation. */
+export const dryRunInApiVersion = (operation: Operation, dryRun: DryRunWire, apiVersion: ApiVersion): unknown => {
+  if (apiVersion === 'current') return dryRun
+  const errors = dryRun.errors.map(({ field, ...error }) => {
+    const refusal = { code: error.code as RefusalCode, message: error.message, ...(field === null ? {} : { field }) }
+    const { message, field: earlierField = null } = refusalInApiVersion(operation, refusal, apiVersion)
+    return { ...error, message, field: earlierField }
+  })
+  return withoutNullTexts({ ...dryRun, errors }, dryRunShape)
+}
 
 /** Translate an answer of an operation to an API version. */
 export const answerInApiVersion = (operation: Operation, answer: unknown, apiVersion: ApiVersion): unknown =>

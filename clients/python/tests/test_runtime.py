@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, get_overloads
 
 import httpx
 
@@ -194,6 +194,21 @@ class Settings(unittest.TestCase):
             Wattledger(f" {url}//\n", " sk_test_0\n").account_retrieve()
         _, path, headers = received[0]
         self.assertEqual([path, headers["Authorization"]], ["/account", "Bearer sk_test_0"])
+
+
+class DryRuns(unittest.TestCase):
+    def answers(self, method: Any) -> list[str]:
+        return [one.__annotations__["return"] for one in get_overloads(method)]
+
+    def test_have_their_own_type(self) -> None:
+        for client in (Wattledger, AsyncWattledger):
+            of_both = "types.DryRun | types.Device"
+            self.assertEqual(self.answers(client.device_create), ["types.DryRun", "types.Device", of_both])
+            self.assertEqual(self.answers(client.device_retrieve), [])
+
+    def test_can_be_in_the_body_of_a_plan(self) -> None:
+        first, made, either = self.answers(Wattledger.plan_create)
+        self.assertEqual((first, made), ("types.DryRun", either))
 
 
 class Lists(unittest.TestCase):

@@ -28,5 +28,18 @@ type Call<Data, Answer> =
 /** Operation with one answer. */
 export type SingleOperation<Data, Answer> = Call<Data, Promise<Answer>>
 
+/** Input of a change that is made: `dry_run` is absent or false in query and body. */
+type Made<Data> = Input<Data> & {
+  readonly query?: { readonly dry_run?: false }
+  readonly body?: { readonly dry_run?: false }
+}
+
+/** Operation with a dry run. The answer follows from `dry_run`; if only the run decides `dry_run`, it is one of both. */
+export type RehearsedOperation<Data, Answer, DryRun> = {
+  (input: Input<Data> & { readonly query: { readonly dry_run: true } }): Promise<DryRun>
+  (input: Made<Data>): Promise<Exclude<Answer, DryRun>>
+  (input: Input<Data>): Promise<Answer>
+}
+
 /** Operation that reads a list. */
 export type ListOperation<Data, Page> = Call<Data, Page extends { data: Array<infer Item> } ? Pages<Item> : never>

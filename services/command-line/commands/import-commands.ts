@@ -31,7 +31,7 @@ import { nem12ReadingSource } from '../import/read-nem12.ts'
 import { type MessageBody, refusalOf } from '../service-client.ts'
 
 const commonImportOptions: Readonly<Record<string, CommandOption>> = {
-  'dry-run': { summary: 'Check the file and send nothing.' },
+  'dry-run': { summary: 'Check the file and change nothing.' },
   report: { value: 'FILE', summary: 'Write the report as JSON to a file.' },
   ...fileTargetOptions,
 }

@@ -1,3 +1,4 @@
+import type { DryRunWire } from '../../contract/dry-run.ts'
 import { type ObjectRow, openObjectRows } from '../../domain/interchange/csv/object-rows.ts'
 import { type RefusedRow, type RowCode, refusedRow } from '../../domain/interchange/reading.ts'
 import type { Noted } from '../../domain/interchange/report.ts'
@@ -5,7 +6,6 @@ import { isFailure } from '../../platform/failure.ts'
 import { openArchive, peekChunks } from '../../platform/interchange/archive.ts'
 import { type CsvRow, readCsv } from '../../platform/interchange/csv.ts'
 import { readLines, textFormatOf } from '../../platform/interchange/file-format.ts'
-import { timeZone } from '../../platform/time-zone.ts'
 import { type CommandInput, UsageError } from '../command.ts'
 import type { MessageBody } from '../service-client.ts'
 import { CallError, refusalOf } from '../service-client.ts'
@@ -54,10 +54,10 @@ const memberPath =
 
 /** Row of a file: an object as JSON with its reference, or a refusal; and the cells for the file of refused rows. */
 type SourceRow = { readonly cells: readonly string[]; readonly row: JsonRow | RefusedRow }
-type JsonRow = { readonly line: number; readonly reference: string; readonly body: string; readonly zone: unknown }
+type JsonRow = { readonly line: number; readonly reference: string; readonly body: string }
 
 const jsonRow = ({ line, reference, members }: ObjectRow): JsonRow => ({
-  ...{ line, reference, body: JSON.stringify(members), zone: members['timezone'] },
+  ...{ line, reference, body: JSON.stringify(members) },
 })
 
 const readObjectLine = (text: string, line: number): JsonRow | RefusedRow => {
@@ -66,7 +66,7 @@ const readObjectLine = (text: string, line: number): JsonRow | RefusedRow => {
     const reference = typeof value === 'object' && value !== null ? Reflect.get(value, 'reference_id') : undefined
     if (typeof reference !== 'string' || reference === '')
       return refusedRow(line, 'reference_id', 'field_required', 'The line is no object with a reference_id.')
-    return { line, reference, body: text, zone: Reflect.get(value as object, 'timezone') }
+    return { line, reference, body: text }
   } catch {
     return refusedRow(line, null, 'body_invalid', 'The line is not JSON.')
   }
@@ -100,8 +100,8 @@ async function* readNdjsonObjects(chunks: AsyncIterable<Uint8Array>): AsyncGener
   for await (const { text, line } of readLines(chunks)) yield { cells: [text], row: readObjectLine(text, line) }
 }
 
-/** Result of a row. */
-type Saved = { readonly how: 'created' | 'unchanged' | 'changed' | 'checked'; readonly id: string } | RefusedRow
+/** Result of a row, or what it would be. `id` is null for an object that a dry run does not create. */
+type Saved = { readonly how: 'created' | 'unchanged' | 'changed'; readonly id: string | null } | RefusedRow
 
 type ObjectBody = { readonly id: string }
 
@@ -118,34 +118,44 @@ const refuseAnswer = (
   return refusedRow(line, field?.replace(/^postal_address\./, '') ?? null, code as RowCode, message ?? '')
 }
 
-const saveObject = async (
-  { kind, target: { client }, signal, progress, options }: ObjectImport,
-  { line, reference, body, zone }: JsonRow,
-): Promise<Saved> => {
-  if (options['dry-run'] !== undefined) {
-    if (typeof zone === 'string' && timeZone(zone) === null)
-      return refusedRow(line, 'timezone', 'field_invalid', 'timezone must be an IANA time zone.')
-    return { how: 'checked', id: '' }
+/** Send a change of a row, or its dry run. Returns the object, null after a dry run, or the refusal of the row. */
+const changeObject = async (
+  { target: { client }, signal, progress, options }: ObjectImport,
+  { line, body }: JsonRow,
+  method: 'POST' | 'PATCH',
+  path: string,
+): Promise<ObjectBody | null | RefusedRow> => {
+  const query = options['dry-run'] === undefined ? '' : '?dry_run=true'
+  const call = () => client.call<ObjectBody | DryRunWire>(method, path + query, body)
+  const { status, body: answer } = await callPatiently(call, signal, progress.wait)
+  if (answer !== null && 'stored_rows' in answer) {
+    const [error] = answer.errors
+    return error === undefined ? null : refuseAnswer(line, path, { status: 400, body: error })
   }
+  return (status === 200 || status === 201) && answer !== null
+    ? answer
+    : refuseAnswer(line, path, { status, body: answer })
+}
+
+const saveObject = async (one: ObjectImport, row: JsonRow): Promise<Saved> => {
+  const { kind, target, signal, progress, options } = one
   const path = `/${kind}`
-  const answer = await callPatiently(() => client.call<ObjectBody>('POST', path, body), signal, progress.wait)
-  if (answer.status === 201 && answer.body !== null) return { how: 'created', id: answer.body.id }
-  const refusal = refuseAnswer(line, path, answer)
-  if (refusal.code !== 'reference_id_taken') return refusal
-  const ownPath = `${path}/${encodeURIComponent(`reference:${reference}`)}`
-  const call = () =>
-    options['update'] === undefined
-      ? client.call<ObjectBody>('GET', ownPath)
-      : client.call<ObjectBody>('PATCH', ownPath, body)
-  const known = await callPatiently(call, signal, progress.wait)
-  if (known.status !== 200 || known.body === null) return refuseAnswer(line, ownPath, known)
-  return { how: options['update'] === undefined ? 'unchanged' : 'changed', id: known.body.id }
+  const created = await changeObject(one, row, 'POST', path)
+  if (created === null || !('code' in created)) return { how: 'created', id: created?.id ?? null }
+  if (created.code !== 'reference_id_taken') return created
+  const ownPath = `${path}/${encodeURIComponent(`reference:${row.reference}`)}`
+  const known = await callPatiently(() => target.client.call<ObjectBody>('GET', ownPath), signal, progress.wait)
+  if (known.status !== 200 || known.body === null) return refuseAnswer(row.line, ownPath, known)
+  const { id } = known.body
+  if (options['update'] === undefined) return { how: 'unchanged', id }
+  const changed = await changeObject(one, row, 'PATCH', `${path}/${id}`)
+  return changed !== null && 'code' in changed ? changed : { how: 'changed', id }
 }
 
 /** Objects that are saved at the same time. */
 const concurrency = 4
 
-type Counts = { rows: number; created: number; unchanged: number; changed: number; checked: number }
+type Counts = { rows: number; created: number; unchanged: number; changed: number }
 
 const countSaved = (
   { kind, progress }: ObjectImport,
@@ -159,8 +169,7 @@ const countSaved = (
     counts[saved.how] += 1
     const name = 'reference' in row ? row.reference : null
     const from = [String(row.line)]
-    if (saved.id !== '' && imported.length < maxListed)
-      imported.push({ object: kind.slice(0, -1), id: saved.id, name, from })
+    if (imported.length < maxListed) imported.push({ object: kind.slice(0, -1), id: saved.id, name, from })
   }
   progress.show(counts.rows, refused.count())
 }
@@ -179,7 +188,7 @@ export const importObjects = async (one: ObjectImport): Promise<ImportReport> =>
   const rows = format === 'ndjson' ? readNdjsonObjects(all) : readCsvObjects(all, one, noted)
   const isDryRun = options['dry-run'] !== undefined
   const refused = await openRefusedFile(pathsBeside(file, isDryRun), null)
-  const counts: Counts = { rows: 0, created: 0, unchanged: 0, changed: 0, checked: 0 }
+  const counts: Counts = { rows: 0, created: 0, unchanged: 0, changed: 0 }
   const imported: ImportedObject[] = []
   const lines = new Map<string, number>()
   let group: Promise<SourceRow & { readonly saved: Saved }>[] = []
@@ -208,7 +217,7 @@ export const importObjects = async (one: ObjectImport): Promise<ImportReport> =>
   return {
     ...{ format, file: file.name, sha256: file.sha256(), dry_run: isDryRun, rows: counts.rows },
     ...(counts.rows === 0 && error === undefined ? { remarks: [noRowsRemark] } : {}),
-    accepted: counts.created + counts.unchanged + counts.changed + counts.checked,
+    accepted: counts.created + counts.unchanged + counts.changed,
     ...{ created: counts.created, unchanged: counts.unchanged, changed: counts.changed, blank: 0 },
     ...{ refused_rows: refused.count(), refused: refused.listed(), refused_file: refused.path() },
     ...{ imported, not_imported: [], noted, batches_pending: 0 },

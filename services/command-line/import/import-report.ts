@@ -6,7 +6,8 @@ import { type ComparedCost, comparedLine } from './compare-costs.ts'
 /** Object that an import made or found. `from` are the places of the source. */
 export type ImportedObject = {
   readonly object: string
-  readonly id: string
+  /** Null in a dry run, if the object does not exist yet. */
+  readonly id: string | null
   readonly name: string | null
   readonly direction?: string
   readonly type?: string
@@ -115,7 +116,7 @@ const reportLines = (report: ImportReport): readonly string[] => {
   const objects =
     created + unchanged + changed > 0 ? ` (${created} created, ${unchanged} unchanged, ${changed} changed)` : ''
   return [
-    `${file}: ${format}, ${counted(rows, 'row')}, ${accepted.toLocaleString('en')} accepted${objects}, ${refusedRows.toLocaleString('en')} refused${report.dry_run ? ' (dry run: nothing was sent)' : ''}`,
+    `${file}: ${format}, ${counted(rows, 'row')}, ${accepted.toLocaleString('en')} accepted${objects}, ${refusedRows.toLocaleString('en')} refused${report.dry_run ? ' (dry run: nothing was changed)' : ''}`,
     ...(report.resumed_at_line === undefined ? [] : [`  Continued at line ${report.resumed_at_line}.`]),
     ...(report.remarks ?? []).map(remark => `  ${remark}`),
     ...replacedLine(report),

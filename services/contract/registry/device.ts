@@ -2,11 +2,13 @@ import { z } from 'zod'
 import type { RegisterProperties } from '../../domain/record/reading-rules.ts'
 import type { OwnedObject } from '../../domain/tenant.ts'
 import { exampleObject, instantOrNull, instantText, objectShape, objectToWire, orNull } from '../answer-field.ts'
+import { dryRunParameter } from '../dry-run.ts'
 import { clearable, displayName, fields, metadata, objectIdentifier, optional, referenceId, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import type { JsonObject } from '../json/json-path.ts'
 import { listing, listParameters } from '../list.ts'
 import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
+import { parameters } from '../parameter.ts'
 import { cursorReferences, deviceOnly, locationOnly } from '../reference.ts'
 import { describeRegister, registerBody, registerShape, registerToWire } from './register.ts'
 
@@ -106,6 +108,8 @@ export const deviceCreate = defineOperation({
   tag,
   access: 'all',
   routes: sameRoute('POST', '/devices'),
+  query: parameters({ dry_run: dryRunParameter }),
+  dryRun: true,
   body: deviceCreation,
   answer,
   status: 201,
@@ -155,6 +159,8 @@ export const deviceUpdate = defineOperation({
   access: 'all',
   routes: sameRoute('PATCH', '/devices/{id}'),
   references: { id: deviceOnly },
+  query: parameters({ dry_run: dryRunParameter }),
+  dryRun: true,
   body: devicePatch,
   answer,
   status: 200,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { RegisterProperties } from '../../domain/record/reading-rules.ts'
 import { exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
+import { dryRunParameter } from '../dry-run.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
 import {
   clearable,
@@ -18,6 +19,7 @@ import { fixedMembers } from '../fixed-member.ts'
 import type { JsonObject } from '../json/json-path.ts'
 import { listing, listParameters } from '../list.ts'
 import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
+import { parameters } from '../parameter.ts'
 import { cursorReferences, customerOnly, locationOnly } from '../reference.ts'
 import { type PostalAddress, postalAddress, postalAddressShape } from './postal-address.ts'
 import { describeRegister, registerBody, registerShape } from './register.ts'
@@ -227,6 +229,8 @@ export const locationCreate = defineOperation({
   access: 'all',
   routes: sameRoute('POST', '/locations'),
   references: { body: { customer_id: customerOnly } },
+  query: parameters({ dry_run: dryRunParameter }),
+  dryRun: true,
   body: locationCreation,
   answer,
   renames,
@@ -280,6 +284,8 @@ export const locationUpdate = defineOperation({
   access: 'all',
   routes: sameRoute('PATCH', '/locations/{id}'),
   references: { id: locationOnly, body: { customer_id: customerOnly } },
+  query: parameters({ dry_run: dryRunParameter }),
+  dryRun: true,
   body: locationPatch(locationShape),
   answer,
   renames,

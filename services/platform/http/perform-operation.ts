@@ -132,7 +132,7 @@ const writeAnswer = async (
     return accepted(operation.ndjson === true ? { ...answer, mediaType: tableMediaTypes.ndjson } : answer)
   }
   if (outcome.dryRun !== undefined) {
-    const dryRun = dryRunInApiVersion(outcome.dryRun, trace.apiVersion)
+    const dryRun = dryRunInApiVersion(operation, outcome.dryRun, trace.apiVersion)
     return accepted(jsonAnswer(trace, await jsonBody(dryRun, whole => whole, caller.accountId), 200))
   }
   if (csv !== undefined && wantsCsv) {

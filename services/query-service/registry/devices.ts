@@ -27,6 +27,7 @@ import {
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import { type Tenant, withTenant } from '../../platform/postgres/transaction.ts'
 import { type Change, change, deletion, tenantOf } from '../change.ts'
+import { changeOrRehearse } from '../change-or-rehearse.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
 
@@ -116,7 +117,7 @@ const listBinding = (dependencies: QueryServiceDependencies): Binding =>
  */
 export const deviceOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(deviceCreate, request =>
-    change(dependencies, deviceCreate, request, async transaction => {
+    changeOrRehearse(dependencies, deviceCreate, request, async transaction => {
       const device = await createDevice(transaction, request.body, request.at)
       return accepted(deviceChange('device.create', deviceToWire({ ...device, lastSeenAt: null })))
     }),
@@ -131,7 +132,7 @@ export const deviceOperations = (dependencies: QueryServiceDependencies): readon
   }),
   bind(deviceUpdate, async request => {
     const lastSeen = await dependencies.metering.lastSeen(tenantOf(request), [request.id])
-    return change(dependencies, deviceUpdate, request, async transaction => {
+    return changeOrRehearse(dependencies, deviceUpdate, request, async transaction => {
       const { sent, change: deviceChanges } = request.body
       const lastSeenAt = lastSeen.get(request.id) ?? null
       const before = await retrieveDevice(transaction, request.id)

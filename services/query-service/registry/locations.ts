@@ -39,6 +39,7 @@ import {
 } from '../../platform/postgres/registry/locations.ts'
 import { type Tenant, type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { type Change, change, deletion, tenantOf } from '../change.ts'
+import { changeOrRehearse } from '../change-or-rehearse.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
 import {
@@ -148,7 +149,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       body.currencyCode === undefined && body.postalAddress === undefined
         ? false
         : await dependencies.metering.hasRecords(tenantOf(request), request.id)
-    return change(dependencies, locationUpdate, request, async transaction => {
+    return changeOrRehearse(dependencies, locationUpdate, request, async (transaction, impact) => {
       const before = await lockLocation(transaction, request.id)
       if (before === null) return noLocation
       const fixedFieldRefusal = refuseFixedChange(
@@ -167,6 +168,12 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       if (hasRecords && draft.currencyCode !== before.currencyCode) return currencyInUse
       const location = await updateLocation(transaction, before, draft, request.at)
       if (!location.ok) return location
+      const { repriced } = location.value
+      if (repriced !== null)
+        impact?.addPrices(
+          request.id,
+          (['IMPORT', 'EXPORT', 'LOCAL'] as const).map(direction => ({ direction, ...repriced })),
+        )
       return accepted({
         ...locationChange('location.update', location.value.location, request.at, hint),
         recostRequests: [location.value.recostRequest],
@@ -177,7 +184,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
 /** Bind the operations on locations. */
 export const locationOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(locationCreate, request =>
-    change(dependencies, locationCreate, request, async transaction => {
+    changeOrRehearse(dependencies, locationCreate, request, async transaction => {
       const resolution = await resolveChoice(transaction, request.body, dependencies, request.at)
       if (!resolution.ok) return resolution
       const { draft, hint } = resolution.value

@@ -137,12 +137,13 @@ it('leaves out null texts of a dry run in the earlier version', async () => {
   const earlier = { 'Api-Version': '2024-08-24' }
   const { json } = await client.send('POST', '/tariffs/elements?dry_run=true', tariff, earlier)
   const [error] = (json as { errors: object[] }).errors
-  expect(error).toEqual({ number: null, code: 'tariff_overlap', message: expect.stringContaining('overlaps') })
+  const message = expect.stringContaining('overlaps')
+  expect(error).toEqual({ number: null, code: 'tariff_overlap', message, field: 'contract_start_date' })
 })
 
 it('covers all operations with a dry run', () => {
   const tags = operations.filter(({ dryRun }) => dryRun === true).map(({ id }) => id.split('_')[0])
-  expect([...new Set(tags)].sort()).toEqual(['calendar', 'plan', 'tariff'])
+  expect([...new Set(tags)].sort()).toEqual(['calendar', 'device', 'location', 'plan', 'tariff'])
 })
 
 it('counts the stored rows that a change of a tariff prices again', async () => {

@@ -1,6 +1,7 @@
 import sql, { type Sql } from 'sql-template-tag'
 import { noNamedObject, noObject } from '../../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
+import type { OpenInterval } from '../../../domain/tariff/tariff-change.ts'
 import { newId } from '../../ids/new-id.ts'
 import { instantsOfDays } from '../../time-zone.ts'
 import { toTimestamp } from '../column.ts'
@@ -22,8 +23,12 @@ import {
   type StoredLocation,
 } from './location-row.ts'
 
-/** A location after a change, and the recost request of the change; null if no price changes. */
-export type LocationChange = { readonly location: StoredLocation; readonly recostRequest: OutboxMessage | null }
+/** A location after a change, the interval whose prices change, and its recost request; null if no price changes. */
+export type LocationChange = {
+  readonly location: StoredLocation
+  readonly repriced: OpenInterval | null
+  readonly recostRequest: OutboxMessage | null
+}
 
 const notFound = noObject('location')
 
@@ -110,10 +115,12 @@ export const updateLocation = async (
   if (isRepriced) await writePriceUpdates(transaction, before, draft, at)
   if (calendar.value !== null) await writeCalendarPriceUpdates(transaction, id, calendar.value.tariffs, days, at)
   if (isRepriced || draft.calendarId !== before.calendarId) await wakePlansOfLocation(transaction, id, at)
-  const interval = days ?? { from: null, to: null }
-  const recostRequest = newRecostRequest({ accountId, liveMode, locations: [id], revision, ...interval })
-  const [message = null] = isRepriced || days !== null ? await writeRecostRequests(query, [recostRequest], at) : []
-  return accepted({ location: { ...before, ...draft, pricingRevision: revision }, recostRequest: message })
+  const location = { ...before, ...draft, pricingRevision: revision }
+  const repriced = isRepriced ? { from: null, to: null } : days
+  if (repriced === null) return accepted({ location, repriced, recostRequest: null })
+  const recostRequest = newRecostRequest({ accountId, liveMode, locations: [id], revision, ...repriced })
+  const [message = null] = await writeRecostRequests(query, [recostRequest], at)
+  return accepted({ location, repriced, recostRequest: message })
 }
 
 const pricingMembers = ['timezone', 'currencyCode', 'importSourceId', 'exportSourceId'] as const
