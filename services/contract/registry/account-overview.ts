@@ -19,6 +19,7 @@ const unpricedShape = z
   .object({
     location_id: idText('loc'),
     location_reference_id: orNull(z.string()),
+    location_display_name: orNull(z.string()),
     records: count,
     energy: z.object({ value: exactDecimal }).describe('WH.'),
     first_start: instantText,
@@ -37,6 +38,7 @@ const endingShape = z
     tariff_id: idText('trf'),
     location_id: idText('loc'),
     location_reference_id: orNull(z.string()),
+    location_display_name: orNull(z.string()),
     display_name: orNull(z.string()),
     contract_end_date: instantText,
   })
@@ -90,6 +92,7 @@ export type AccountOverview = {
   readonly unpriced: readonly {
     readonly locationId: string
     readonly locationReference: string | null
+    readonly locationName: string | null
     readonly records: number
     readonly energy: Energy
     readonly firstStart: number
@@ -108,6 +111,7 @@ export type AccountOverview = {
     readonly id: string
     readonly locationId: string
     readonly locationReference: string | null
+    readonly locationName: string | null
     readonly displayName: string | null
     readonly contractEnd: number
   }[]
@@ -123,6 +127,7 @@ export const accountOverviewToWire = (overview: AccountOverview): AccountOvervie
   unpriced: overview.unpriced.map(one => ({
     location_id: one.locationId,
     location_reference_id: one.locationReference,
+    location_display_name: one.locationName,
     records: one.records,
     energy: { value: scaledNumber(one.energy, energyScale) },
     first_start: writeInstant(one.firstStart),
@@ -144,12 +149,13 @@ export const accountOverviewToWire = (overview: AccountOverview): AccountOvervie
   })),
   webhook_endpoints: { ...overview.endpoints },
   failed_deliveries: overview.failedDeliveries,
-  tariffs_ending: overview.endingTariffs.map(({ id, locationId, locationReference, displayName, contractEnd }) => ({
-    tariff_id: id,
-    location_id: locationId,
-    location_reference_id: locationReference,
-    display_name: displayName,
-    contract_end_date: writeInstant(contractEnd),
+  tariffs_ending: overview.endingTariffs.map(one => ({
+    tariff_id: one.id,
+    location_id: one.locationId,
+    location_reference_id: one.locationReference,
+    location_display_name: one.locationName,
+    display_name: one.displayName,
+    contract_end_date: writeInstant(one.contractEnd),
   })),
 })
 
@@ -173,6 +179,7 @@ export const accountOverviewRetrieve = defineOperation({
         {
           locationId: 'loc_0198c0ffee00112233445566',
           locationReference: 'depot-7',
+          locationName: 'Depot South',
           records: 96,
           energy: 12_500_000_000n,
           firstStart: start - 86_400_000,
@@ -193,6 +200,7 @@ export const accountOverviewRetrieve = defineOperation({
           id: 'trf_0198c0ffee00112233445566',
           locationId: 'loc_0198c0ffee00112233445566',
           locationReference: 'depot-7',
+          locationName: 'Depot South',
           displayName: 'Day and night',
           contractEnd: start + 864_000_000,
         },

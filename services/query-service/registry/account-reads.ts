@@ -26,7 +26,11 @@ import {
 } from '../../platform/clickhouse/meter-cost/account-facts.ts'
 import { listedRowOf, pageOfRows } from '../../platform/clickhouse/meter-cost/meter-cost-pages.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import { readAccountFacts, readLocationReferences } from '../../platform/postgres/registry/account-overview.ts'
+import {
+  type LocationTexts,
+  readAccountFacts,
+  readLocationTexts,
+} from '../../platform/postgres/registry/account-overview.ts'
 import { listAudit } from '../../platform/postgres/registry/audit-log.ts'
 import { hasEvent, searchObjects } from '../../platform/postgres/registry/search-objects.ts'
 import { type Tenant, withTenant } from '../../platform/postgres/transaction.ts'
@@ -92,6 +96,8 @@ const answerSearch = async (dependencies: CostDependencies, request: RequestOf<t
 /** Return the smallest batch id of an instant: ids begin with the time in ms, in 44 bits. */
 const firstBatchId = (at: number): string => `bat_${(BigInt(at) << 4n).toString(16).padStart(12, '0')}`.padEnd(28, '0')
 
+const noTexts: LocationTexts = { locationReference: null, locationName: null }
+
 const answerOverview = async (
   { database, clickHouse }: CostDependencies,
   request: RequestOf<typeof accountOverviewRetrieve>,
@@ -111,15 +117,15 @@ const answerOverview = async (
     acceptedRecordsSince(clickHouse, tenant, firstBatchId(at - acceptedHours * hourMs)),
   ])
   const unpricedIds = unpriced.map(({ locationId }) => locationId)
-  const references =
+  const texts =
     unpricedIds.length === 0
-      ? new Map<string, string>()
-      : await withTenant(database, tenant, transaction => readLocationReferences(transaction, unpricedIds))
+      ? new Map<string, LocationTexts>()
+      : await withTenant(database, tenant, transaction => readLocationTexts(transaction, unpricedIds))
   return accountOverviewToWire({
     ...tenant,
     ...facts,
     lastReceived: newest,
-    unpriced: unpriced.map(one => ({ ...one, locationReference: references.get(one.locationId) ?? null })),
+    unpriced: unpriced.map(one => ({ ...one, ...(texts.get(one.locationId) ?? noTexts) })),
     acceptedRecords: received.accepted,
     processedRecords: received.processed,
     failedRecords: failed.records,

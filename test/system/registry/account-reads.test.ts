@@ -69,11 +69,13 @@ describe('the overview', () => {
       readonly currency_codes: readonly string[]
       readonly unpriced: readonly { readonly location_id: string; readonly energy: { readonly value: number } }[]
     }
+    await client.ask('PATCH', `/locations/${unpriced}`, { display_name: 'Quay & Co' })
+    const named = { location_display_name: 'Quay & Co' }
     const overview = async () => (await client.ask('GET', '/account/overview')) as Overview
     const first = await until(overview, one => one.unpriced.length > 0)
     expect([first.timezone, first.currency_codes]).toEqual(['Europe/Berlin', ['EUR']])
     expect(first.unpriced).toMatchObject([
-      { location_id: unpriced, location_reference_id: 'Depot South%2', records: 1, energy: { value: 1500 } },
+      { location_id: unpriced, location_reference_id: 'Depot South%2', ...named, records: 1, energy: { value: 1500 } },
     ])
     await makeOne(client, '/tariffs', {
       location_id: unpriced,
@@ -104,12 +106,15 @@ describe('the overview', () => {
       const contract_end_date = new Date(Date.now() + days * 24 * hourMs).toISOString()
       await client.ask('PATCH', `/tariffs/${tariff}`, { contract_end_date })
       const overview = (await client.ask('GET', '/account/overview')) as {
-        readonly tariffs_ending: readonly { readonly tariff_id: string; readonly location_reference_id: string }[]
+        readonly tariffs_ending: readonly {
+          readonly [Name in 'tariff_id' | 'location_reference_id' | 'location_display_name']: string | null
+        }[]
       }
-      return overview.tariffs_ending.map(one => [one.tariff_id, one.location_reference_id])
+      return overview.tariffs_ending.map(one => [one.tariff_id, one.location_reference_id, one.location_display_name])
     }
+    await client.ask('PATCH', `/locations/${priced}`, { display_name: 'North & South' })
     expect(await ends(31)).toEqual([])
-    expect(await ends(29)).toEqual([[tariff, 'Depot North_1']])
+    expect(await ends(29)).toEqual([[tariff, 'Depot North_1', 'North & South']])
   })
 })
 

@@ -14,6 +14,7 @@ export type AccountFacts = {
     readonly id: string
     readonly locationId: string
     readonly locationReference: string | null
+    readonly locationName: string | null
     readonly displayName: string | null
     readonly contractEnd: number
   }[]
@@ -43,7 +44,8 @@ export const readAccountFacts = async (
       limit 10000) d`)
   const endingTariffs = await read<AccountFacts['endingTariffs'][number]>(sql`
     select id, location_id as "locationId", display_name as "displayName", contract_end as "contractEnd",
-      (select reference_id from locations l where l.account_id = t.account_id and l.id = t.location_id) as "locationReference"
+      (select reference_id from locations l where l.account_id = t.account_id and l.id = t.location_id) as "locationReference",
+      (select display_name from locations l where l.account_id = t.account_id and l.id = t.location_id) as "locationName"
     from tariffs t where ${owned} and contract_end > ${toTimestamp(at)} and contract_end <= ${toTimestamp(endsBefore)}
       and closed_at is null and voided_at is null order by contract_end, id limit ${listed}`)
   return {
@@ -55,13 +57,16 @@ export const readAccountFacts = async (
   }
 }
 
-/** Read the own references of locations by their ids. Locations without a reference are left out. */
-export const readLocationReferences = async (
+/** Own reference and name of a location; null if it has none. */
+export type LocationTexts = Pick<AccountFacts['endingTariffs'][number], 'locationReference' | 'locationName'>
+
+/** Read the own references and names of locations by their ids. */
+export const readLocationTexts = async (
   { query, ...tenant }: TenantTransaction,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, string>> => {
-  const rows = await readRows(query)<{ id: string; reference: string }>(sql`
-    select id, reference_id as reference from locations
-    where ${ownedBy(tenant)} and id = any(${ids}) and reference_id is not null`)
-  return new Map(rows.map(({ id, reference }) => [id, reference]))
+): Promise<ReadonlyMap<string, LocationTexts>> => {
+  const rows = await readRows(query)<LocationTexts & { id: string }>(sql`
+    select id, reference_id as "locationReference", display_name as "locationName" from locations
+    where ${ownedBy(tenant)} and id = any(${ids})`)
+  return new Map(rows.map(({ id, ...texts }) => [id, texts]))
 }

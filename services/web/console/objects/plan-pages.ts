@@ -5,6 +5,7 @@ import type { Fault } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, postRoute } from '../console-request.ts'
 import { counted, wholeNumber } from '../kit/amount.ts'
 import { checkedChange } from '../kit/checked-change.ts'
+import { type LocationNames, locationLink, newestLocations } from '../kit/location-names.ts'
 import { objectName } from '../kit/object-name.ts'
 import { objectTexts } from '../kit/object-text.ts'
 import { form, type PageResult, type PageView } from '../page-frame.ts'
@@ -55,7 +56,12 @@ ${field('end_date', 'Day after the last', { type: 'date', value: end, hint: 'Lea
 )}`,
 })
 
-const assignedPage = (plan: PlanWire, path: string, { data, failed }: AssignResult): PageView => ({
+const assignedPage = (
+  names: LocationNames,
+  plan: PlanWire,
+  path: string,
+  { data, failed }: AssignResult,
+): PageView => ({
   title: `Assign ${plan.name}`,
   body: html`<h1>Assign ${plan.name}</h1><p class="notice ${failed.length === 0 ? 'good' : 'warn'}" role="status">Assigned: ${counted(data.length, 'location')}. Not assigned: ${wholeNumber(failed.length)}.</p>
 ${
@@ -66,7 +72,9 @@ ${
         ['Line', 'Location', 'Reason'],
         failed
           .slice(0, 100)
-          .map(one => row(String(one.number), html`<code>${one.location_id ?? ''}</code>`, one.message)),
+          .map(one =>
+            row(String(one.number), one.location_id === null ? '' : locationLink(names, one.location_id), one.message),
+          ),
         '',
       )
 }<p><a href="${path}">Back to ${plan.name}</a></p>`,
@@ -95,7 +103,7 @@ ${entered.end === '' ? 'an open end' : entered.end}.</p>`,
       fields: ['locations', 'start_date', 'end_date'],
     })
     if (isPage(result)) return result
-    return result.ok ? assignedPage(plan, path, result.value) : again(result.fault)
+    return result.ok ? assignedPage(await newestLocations(request), plan, path, result.value) : again(result.fault)
   })
 
 /** Answer with the plan and the assignment of a path. */

@@ -21,12 +21,12 @@ type FailedBatch = AccountOverviewWire['failed_batches'][number]
 type WarnedBatch = AccountOverviewWire['warned_batches'][number]
 type Ending = AccountOverviewWire['tariffs_ending'][number]
 
-const locationColumn: Column<{ readonly location_id: string; readonly location_reference_id: string | null }> = {
+const locationColumn: Column<Pick<Unpriced, 'location_id' | 'location_reference_id' | 'location_display_name'>> = {
   key: 'location_id',
   name: 'Location',
   text: one => one.location_id,
-  show: one =>
-    html`<a href="/console/locations/${one.location_id}">${one.location_reference_id ?? one.location_id}</a>`,
+  show: ({ location_id: id, location_reference_id: reference, location_display_name: name }) =>
+    html`<a href="/console/locations/${id}">${name ?? reference ?? html`<code>${id}</code>`}</a>`,
 }
 
 const recordsOf = ({ location_id, first_start, last_start }: Unpriced): string => {

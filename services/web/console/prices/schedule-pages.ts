@@ -13,7 +13,7 @@ import { dataTable, type TableView } from '../kit/data-table.ts'
 import { dayOf, localText, readLocal, zoneOf } from '../kit/dates.ts'
 import { type DeviceNames, newestDevices } from '../kit/device-names.ts'
 import { firstSchedule } from '../kit/first-requests.ts'
-import { locationField, newestLocations } from '../kit/location-names.ts'
+import { type LocationNames, locationField, newestLocations } from '../kit/location-names.ts'
 import { objectName } from '../kit/object-name.ts'
 import { enteredText } from '../kit/object-text.ts'
 import type { ChartBand } from '../kit/step-chart.ts'
@@ -151,7 +151,7 @@ const maxShownSchedules = 20
 type Latest = { readonly content: Html; readonly tables: readonly TableView[] }
 
 /** Latest schedules, by their events. A schedule is stored for 24 hours. */
-const latestSchedules = async ({ api, at, query }: ConsoleRequest): Promise<Latest> => {
+const latestSchedules = async ({ api, at, query }: ConsoleRequest, names: LocationNames): Promise<Latest> => {
   const address = `/events?event_type=schedule.created&limit=${maxShownSchedules}`
   const events = await api<ListOf<EventWire>>('GET', address)
   const latest = events.ok ? events.value.data.filter(({ time_created }) => at - Date.parse(time_created) < dayMs) : []
@@ -160,7 +160,7 @@ const latestSchedules = async ({ api, at, query }: ConsoleRequest): Promise<Late
   const table = dataTable(
     { path: schedulesPath, query },
     {
-      ...{ id: 'schedules', label: 'Schedules', columns: scheduleColumns, items: latest },
+      ...{ id: 'schedules', label: 'Schedules', columns: scheduleColumns(names), items: latest },
       empty: html`<p>No schedules in the last 24 hours. This request calculates one:</p>${curlBlock(example)}`,
       hasMore: events.ok && events.value.has_more && latest.length === maxShownSchedules,
     },
@@ -180,10 +180,10 @@ const schedulesPage = async (request: ConsoleRequest, fault: Fault | null): Prom
   const requested = (request.form.get('location_id') ?? request.query.get('location_id') ?? '').trim()
   const location =
     requested === '' ? null : await request.api<LocationWire>('GET', `/locations/${encodeURIComponent(requested)}`)
-  const names = requested === '' ? await newestLocations(request) : new Map()
+  const names = await newestLocations(request)
   const devices = location?.ok === true ? await request.api<ListOf<DeviceWire>>('GET', '/devices?limit=100') : null
   const mayCreate = mayDo(request, { access: 'all' })
-  const latest = await latestSchedules(request)
+  const latest = await latestSchedules(request, names)
   return {
     title: 'Schedules',
     tables: latest.tables,

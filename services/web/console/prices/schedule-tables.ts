@@ -5,6 +5,7 @@ import type { ConsoleRequest } from '../console-request.ts'
 import { exactText, money, power } from '../kit/amount.ts'
 import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
 import { type DeviceNames, deviceLink } from '../kit/device-names.ts'
+import { type LocationNames, locationColumn } from '../kit/location-names.ts'
 import { instant } from '../page-parts.ts'
 
 type Power = { readonly units: 'W' | 'KW'; readonly value: JsonNumber }
@@ -114,22 +115,22 @@ export const windowTable = (
     hasMore: data.length > maxShownWindows,
   })
 
-const linkColumn = (key: string, name: string, path: string, member: string): Column<EventWire> => ({
-  ...{ key, name, text: ({ data }) => String(data[member]) },
-  show: ({ data }) => html`<a href="${path}/${String(data[member])}"><code>${String(data[member])}</code></a>`,
-})
-
 /** Path of the page of schedules. */
 export const schedulesPath = '/console/schedules'
 
 /** Columns of the events of created schedules. */
-export const scheduleColumns: readonly Column<EventWire>[] = [
+export const scheduleColumns = (names: LocationNames): readonly Column<EventWire>[] => [
   {
     key: 'time_created',
     name: 'Created',
     text: one => one.time_created,
     show: one => instant(one.time_created),
   },
-  linkColumn('schedule_id', 'Schedule', schedulesPath, 'id'),
-  linkColumn('location_id', 'Location', '/console/locations', 'location_id'),
+  {
+    key: 'schedule_id',
+    name: 'Schedule',
+    text: ({ data }) => String(data['id']),
+    show: ({ data }) => html`<a href="${schedulesPath}/${String(data['id'])}"><code>${String(data['id'])}</code></a>`,
+  },
+  locationColumn(names, ({ data }) => String(data['location_id'])),
 ]
