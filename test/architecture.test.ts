@@ -75,6 +75,11 @@ describe('the walls stop', () => {
       'services/platform/http/x.ts',
       "import { customer } from '../../contract/customer.ts'",
     ],
+    [
+      'an import of readings that knows the command line',
+      'services/reading-import/x.ts',
+      "import { a } from '../command-line/command.ts'",
+    ],
     ['a package away from home', 'services/query-service/x.ts', "import { Pool } from 'pg'"],
     ['a package without a home', 'services/query-service/x.ts', "export { a } from 'left-pad'"],
     ['a dynamic import', 'services/query-service/x.ts', "const a = await import('lmdb')"],

@@ -1,5 +1,4 @@
-/** The arguments are wrong, and the command did nothing. The message names the argument and a correct value. */
-export class UsageError extends Error {}
+export { UsageError } from '../reading-import/usage-error.ts'
 
 /** The arguments are correct, but the command failed. The message gives the reason to the user. */
 export class CommandError extends Error {}

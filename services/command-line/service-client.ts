@@ -1,30 +1,9 @@
-/** Response of the service; `body` is null if it is not JSON. */
-export type Answer<T> = { readonly status: number; readonly body: T | null; readonly retryAfterMs: number | null }
+import { type Answer, CallError, refusalOf, type ServiceCalls } from '../reading-import/call-service.ts'
 
-/** The service refused a call or did not answer; `status` is null without an answer. */
-export class CallError extends Error {
-  readonly status: number | null
-  readonly code: string | null
+export { CallError, refusalOf } from '../reading-import/call-service.ts'
 
-  constructor(message: string, status: number | null, code: string | null, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause })
-    this.status = status
-    this.code = code
-  }
-}
-
-export type ServiceClient = {
-  /**
-   * Call the API and return any response. A body that is no text is sent as JSON, a text with its media type.
-   * Throws `CallError` after 30 s without an answer.
-   */
-  readonly call: <T>(
-    method: string,
-    path: string,
-    body?: unknown,
-    mediaType?: string,
-    moreHeaders?: Readonly<Record<string, string>>,
-  ) => Promise<Answer<T>>
+/** Calls give up after 30 s without an answer. */
+export type ServiceClient = ServiceCalls & {
   /** Begin a download of any length. The caller reads the body. Rejects if the service does not answer. */
   readonly download: (
     path: string,
@@ -36,14 +15,6 @@ export type ServiceClient = {
 }
 
 const timeoutMs = 30_000
-
-/** Error object of the API. */
-export type MessageBody = {
-  readonly code?: string
-  readonly message?: string
-  readonly field?: string
-  readonly request_id?: string
-}
 
 const causeOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
@@ -106,20 +77,6 @@ export const serviceClient = (
       },
     )
   return { call, ask, download }
-}
-
-/** Create the error for a response that is not a success. */
-export const refusalOf = (method: string, path: string, { status, body }: Answer<unknown>): CallError => {
-  const { code, message, field, request_id: requestId } = (body ?? {}) as MessageBody
-  const reason = message ?? 'an answer without an error object'
-  const codeText = code === undefined ? '' : ` ${code}`
-  const fieldText = field === undefined ? '' : ` (${field})`
-  const requestIdText = requestId === undefined ? '' : ` [${requestId}]`
-  return new CallError(
-    `${method} ${path} answered ${status}${codeText}: ${reason}${fieldText}${requestIdText}`,
-    status,
-    code ?? null,
-  )
 }
 
 /** Log in with the key of an account and return a client that sends the bearer token. Throws `CallError`. */

@@ -5,13 +5,13 @@ import { tableFormats } from '../../domain/interchange/table-format.ts'
 import { writtenTariffFormats } from '../../domain/interchange/write-tariffs.ts'
 import { keyVariable } from '../../platform/config/config.ts'
 import { timeZone } from '../../platform/time-zone.ts'
+import { CallError, zoneOfLocation } from '../../reading-import/call-service.ts'
 import type { Command, CommandInput, CommandOption, CommandOutcome } from '../command.ts'
 import { CommandError, missingOptions, success, UsageError } from '../command.ts'
 import { costFormats, exportInFormat } from '../export/export-in-format.ts'
 import { type ManifestWire, runExport } from '../export/export-job.ts'
 import { parseAnswer, sessionSpan } from '../export/stored-records.ts'
-import { fileTargetOptions, openTarget, zoneOfLocation } from '../import/import-target.ts'
-import { CallError } from '../service-client.ts'
+import { fileTargetOptions, openTarget } from '../import/import-target.ts'
 
 /** Kinds of exports, with the options that each has. */
 const kinds = {

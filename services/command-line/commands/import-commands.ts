@@ -5,30 +5,26 @@ import type { ObjectName } from '../../domain/interchange/reading.ts'
 import { keyVariable, readConfig } from '../../platform/config/config.ts'
 import { openArchive, peekChunks } from '../../platform/interchange/archive.ts'
 import { isSignedText, textFormatOf } from '../../platform/interchange/file-format.ts'
+import { callPatiently, type MessageBody, refusalOf, zoneOfLocation } from '../../reading-import/call-service.ts'
+import { readCsvForm, readCsvRules, readObjectName } from '../../reading-import/csv-options.ts'
+import { findPreset } from '../../reading-import/find-preset.ts'
+import { csvReadingSource } from '../../reading-import/read-csv-readings.ts'
+import { greenButtonSource } from '../../reading-import/read-green-button.ts'
+import { nem12ReadingSource } from '../../reading-import/read-nem12.ts'
+import type { ReadingSource } from '../../reading-import/reading-source.ts'
 import type { Command, CommandInput, CommandOption, CommandOutcome } from '../command.ts'
 import { CommandError, missingFile, missingOptions, UsageError } from '../command.ts'
 import { parseAnswer } from '../export/stored-records.ts'
 import { compareCosts } from '../import/compare-costs.ts'
-import { csvFormOptions, readCsvForm, readCsvRules, readingOptions, readObjectName } from '../import/csv-options.ts'
-import { findPreset } from '../import/find-preset.ts'
 import { openSource, type SourceFile } from '../import/import-files.ts'
 import { importLibrary } from '../import/import-library.ts'
 import { importObjects, type ObjectKind } from '../import/import-objects.ts'
-import { importReadings, type ReadingSource } from '../import/import-readings.ts'
+import { importReadings } from '../import/import-readings.ts'
 import { type ImportReport, importOutcome } from '../import/import-report.ts'
-import {
-  callPatiently,
-  fileTargetOptions,
-  type ImportTarget,
-  openTarget,
-  zoneOfLocation,
-} from '../import/import-target.ts'
+import { fileTargetOptions, type ImportTarget, openTarget } from '../import/import-target.ts'
 import { importTariffs, libraryOptions, readTariffContent, tariffOptions } from '../import/import-tariffs.ts'
 import { type ImportProgress, startProgress } from '../import/progress.ts'
-import { csvReadingSource } from '../import/read-csv-readings.ts'
-import { greenButtonSource } from '../import/read-green-button.ts'
-import { nem12ReadingSource } from '../import/read-nem12.ts'
-import { type MessageBody, refusalOf } from '../service-client.ts'
+import { csvFormOptions, readingOptions } from '../import/reading-options.ts'
 
 const commonImportOptions: Readonly<Record<string, CommandOption>> = {
   'dry-run': { summary: 'Check the file and change nothing.' },

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import { callPatiently } from '../../reading-import/call-service.ts'
 import { CommandError } from '../command.ts'
-import { callPatiently } from '../import/import-target.ts'
 import type { ServiceClient } from '../service-client.ts'
 import type { FilePart } from './export-file.ts'
 

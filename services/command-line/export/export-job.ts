@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { callPatiently, refusalOf } from '../../reading-import/call-service.ts'
 import type { CommandInput } from '../command.ts'
 import { CommandError } from '../command.ts'
-import { callPatiently, type ImportTarget } from '../import/import-target.ts'
-import { refusalOf } from '../service-client.ts'
+import type { ImportTarget } from '../import/import-target.ts'
 import { downloadInto } from './download-file.ts'
 import { openPart } from './export-file.ts'
 

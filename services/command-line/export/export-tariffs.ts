@@ -10,8 +10,7 @@ import {
 } from '../../domain/interchange/write-tariffs.ts'
 import type { ScheduleEntry, TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
 import { timeZone } from '../../platform/time-zone.ts'
-import { askPatiently } from '../import/import-target.ts'
-import { CallError } from '../service-client.ts'
+import { askPatiently, CallError } from '../../reading-import/call-service.ts'
 import type { ExportCounts } from './export-costs.ts'
 import { type ExportSource, listAll } from './stored-records.ts'
 

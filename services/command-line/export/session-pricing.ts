@@ -5,8 +5,7 @@ import { parseDate } from '../../domain/civil-date.ts'
 import type { SessionPricing } from '../../domain/interchange/ocpi/charging-session.ts'
 import { runToEnd } from '../../domain/run-to-end.ts'
 import { timeZone } from '../../platform/time-zone.ts'
-import { askPatiently } from '../import/import-target.ts'
-import { CallError } from '../service-client.ts'
+import { askPatiently, CallError } from '../../reading-import/call-service.ts'
 import { type ExportSource, listAll } from './stored-records.ts'
 
 type ChargeWire = { readonly id: string; readonly kind: string } & Readonly<Record<string, unknown>>

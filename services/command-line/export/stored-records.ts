@@ -5,8 +5,8 @@ import { parseInstant, writeInstant } from '../../domain/instant.ts'
 import type { ExportedRecord } from '../../domain/interchange/exported-record.ts'
 import type { Interval } from '../../domain/interval.ts'
 import { energyScale, moneyScale, readDecimal } from '../../domain/quantity.ts'
-import { askPatiently, type ImportTarget } from '../import/import-target.ts'
-import { CallError } from '../service-client.ts'
+import { askPatiently, CallError } from '../../reading-import/call-service.ts'
+import type { ImportTarget } from '../import/import-target.ts'
 
 /** Read the JSON of an answer exactly. Throws `SyntaxError`. */
 export const parseAnswer = (text: string): unknown => {

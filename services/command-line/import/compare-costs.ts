@@ -2,7 +2,8 @@ import { type JsonNumber, numberText } from '../../contract/json/exact-number.ts
 import { writeInstant } from '../../domain/instant.ts'
 import type { FileCosts } from '../../domain/interchange/green-button/file-costs.ts'
 import { formatDecimal } from '../../domain/quantity.ts'
-import { callPatiently, type ImportTarget } from './import-target.ts'
+import { callPatiently } from '../../reading-import/call-service.ts'
+import type { ImportTarget } from './import-target.ts'
 
 /** Cost of a file, and the stored cost of the same object, direction and time. Costs are decimal texts. */
 export type ComparedCost = {

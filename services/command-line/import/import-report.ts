@@ -91,8 +91,6 @@ const replacedLine = ({ replaced, resumed_at_line: line }: ImportReport): readon
   return [`  ${counted(replaced, 'stored record')} replaced with another value${since}.${more}`]
 }
 
-/** Maximum number of refused rows, notes and objects in a report. */
-export const maxListed = 10_000
 const shownRows = 10
 
 const lineOf = ({ line, field, code, message }: RefusedRow): string =>

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { apiVersionDates } from '../../contract/api-version.ts'
 import { readSandbox } from '../../platform/access/sandbox-file.ts'
 import { keyVariable, readConfig } from '../../platform/config/config.ts'
 import { apiKeyMode } from '../../platform/ids/new-id.ts'
 import { CommandError, type CommandInput, type CommandOption, UsageError } from '../command.ts'
-import { type Answer, CallError, refusalOf, type ServiceClient, serviceClient } from '../service-client.ts'
+import { type ServiceClient, serviceClient } from '../service-client.ts'
 import { readBaseUrl } from '../target.ts'
 
 /** Options of the commands for files. The arguments never contain a key, because shells store them. */
@@ -72,51 +71,4 @@ export const openTarget = async (
   const client = serviceClient(baseUrl, headers, parse)
   const { account_id: accountId } = await client.ask<{ readonly account_id: string }>('GET', '/account')
   return { client, baseUrl, accountId, liveMode: mode, dataFolder }
-}
-
-/** Time without any answer after which a call is given up, in ms. A service can need this long for a start. */
-const patienceMs = 5 * 60_000
-const maxDelayMs = 5_000
-const retriedStatuses: readonly (number | null)[] = [408, 429, 502, 503, 504]
-
-/**
- * Call the service until it gives a final answer: busy answers, rate limits and lost connections are retried.
- * Throws `CallError` after 5 minutes, and if `signal` is aborted.
- */
-export const callPatiently = async <T>(
-  call: () => Promise<Answer<T>>,
-  signal: AbortSignal,
-  onWait: (reason: string) => void = () => undefined,
-): Promise<Answer<T>> => {
-  const deadline = performance.now() + patienceMs
-  for (let delayMs = 100; ; delayMs = Math.min(delayMs * 2, maxDelayMs)) {
-    const answer = await call().catch((error: unknown) => {
-      if (error instanceof CallError && error.status === null && performance.now() < deadline) return error
-      throw error
-    })
-    const isLost = answer instanceof CallError
-    if (!isLost && !retriedStatuses.includes(answer.status)) return answer
-    if (!isLost && performance.now() >= deadline) return answer
-    onWait(isLost ? answer.message : `The service answered ${answer.status}.`)
-    await sleep(isLost ? delayMs : (answer.retryAfterMs ?? delayMs), undefined, { signal })
-  }
-}
-
-/** Call the service as `callPatiently` does and return the body of a success. Throws `CallError` for a refusal. */
-export const askPatiently = async <T>(
-  client: ServiceClient,
-  method: string,
-  path: string,
-  signal: AbortSignal,
-): Promise<T> => {
-  const answer = await callPatiently(() => client.call<T>(method, path), signal)
-  if (answer.status >= 200 && answer.status < 300 && answer.body !== null) return answer.body
-  throw refusalOf(method, path, answer)
-}
-
-/** Return the time zone of a location by its id or reference. Throws `CallError` if the key cannot read the location. */
-export const zoneOfLocation = async (client: ServiceClient, name: string, signal: AbortSignal): Promise<string> => {
-  const path = `/locations/${encodeURIComponent(name)}`
-  const { timezone } = await askPatiently<{ readonly timezone: string }>(client, 'GET', path, signal)
-  return timezone
 }

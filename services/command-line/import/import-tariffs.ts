@@ -1,11 +1,11 @@
 import type { TariffImportWire } from '../../contract/interchange/tariff-import.ts'
 import { tariffFormats } from '../../domain/interchange/tariff-file.ts'
 import { openArchive } from '../../platform/interchange/archive.ts'
+import { callPatiently, refusalOf } from '../../reading-import/call-service.ts'
 import { CommandError, type CommandInput, type CommandOption } from '../command.ts'
-import { refusalOf } from '../service-client.ts'
 import type { SourceFile } from './import-files.ts'
 import type { ImportReport } from './import-report.ts'
-import { callPatiently, type ImportTarget } from './import-target.ts'
+import type { ImportTarget } from './import-target.ts'
 import type { ImportProgress } from './progress.ts'
 
 /** Options of `import tariffs`: the parameters of the operation. */

@@ -1,8 +1,8 @@
 import { closeSync, createReadStream, openSync, rmSync, truncateSync, writeSync } from 'node:fs'
 import type { RefusedRow, RowCode } from '../../domain/interchange/reading.ts'
 import { readCsv } from '../../platform/interchange/csv.ts'
+import { maxListed } from '../../reading-import/reading-source.ts'
 import { type ImportPaths, type ImportState, removeState } from './import-files.ts'
-import { maxListed } from './import-report.ts'
 
 /** File with all refused rows of an import, and the first of them in memory. */
 export type RefusedFile = {

@@ -11,8 +11,9 @@ const folders = {
   'query-service': ['query-service', 'platform', 'contract', 'domain'],
   'webhook-worker': ['webhook-worker', 'platform', 'contract', 'domain'],
   background: ['background', 'platform', 'contract', 'domain'],
-  web: ['web', 'platform', 'contract', 'domain'],
-  'command-line': ['command-line', 'platform', 'contract', 'domain'],
+  'reading-import': ['reading-import', 'platform', 'contract', 'domain'],
+  web: ['web', 'reading-import', 'platform', 'contract', 'domain'],
+  'command-line': ['command-line', 'reading-import', 'platform', 'contract', 'domain'],
 }
 const mayImport: Readonly<Record<string, readonly string[]>> = { ...folders, '': ['', ...Object.keys(folders)] }
 

@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { readCsvForm, readCsvRules, readReadingColumns } from '../../../services/command-line/import/csv-options.ts'
-import { csvReadingSource } from '../../../services/command-line/import/read-csv-readings.ts'
 import { readJsonSource } from '../../../services/contract/interchange/json-source.ts'
 import { openObjectRows } from '../../../services/domain/interchange/csv/object-rows.ts'
 import { writeSource } from '../../../services/domain/interchange/source-value.ts'
@@ -10,6 +8,8 @@ import { isFailure } from '../../../services/platform/failure.ts'
 import { readXmlEntries } from '../../../services/platform/interchange/xml.ts'
 import { readYamlSource } from '../../../services/platform/interchange/yaml.ts'
 import { entsoe } from '../../../services/platform/market-feeds/entsoe.ts'
+import { readCsvForm, readCsvRules, readReadingColumns } from '../../../services/reading-import/csv-options.ts'
+import { csvReadingSource } from '../../../services/reading-import/read-csv-readings.ts'
 import { readFile } from '../../support/interchange/read-tariffs.ts'
 
 /** Names of members that every object of JavaScript has, and other special names. */

@@ -1,11 +1,11 @@
-import type { ColumnChoices } from '../../domain/interchange/csv/columns.ts'
-import { type CsvReadings, openCsvReadings } from '../../domain/interchange/csv/csv-readings.ts'
-import type { CsvRules } from '../../domain/interchange/csv/csv-rules.ts'
-import type { ReadRow, SourceRow } from '../../domain/interchange/reading.ts'
-import type { Noted } from '../../domain/interchange/report.ts'
-import { type CsvForm, readCsv } from '../../platform/interchange/csv.ts'
-import { UsageError } from '../command.ts'
-import type { ReadingSource } from './import-readings.ts'
+import type { ColumnChoices } from '../domain/interchange/csv/columns.ts'
+import { type CsvReadings, openCsvReadings } from '../domain/interchange/csv/csv-readings.ts'
+import type { CsvRules } from '../domain/interchange/csv/csv-rules.ts'
+import type { ReadRow, SourceRow } from '../domain/interchange/reading.ts'
+import type { Noted } from '../domain/interchange/report.ts'
+import { type CsvForm, readCsv } from '../platform/interchange/csv.ts'
+import type { ReadingSource } from './reading-source.ts'
+import { UsageError } from './usage-error.ts'
 
 /** Rows that are read and not yet acknowledged, for the report of refused rows. */
 const rowMemory = () => {

@@ -1,4 +1,4 @@
-import { toSentence } from '../../contract/error.ts'
+import { toSentence } from '../contract/error.ts'
 import {
   elementValue,
   type NameWriter,
@@ -6,20 +6,19 @@ import {
   readingsToRegisterBody,
   readingToElement,
   readingToRecordLine,
-} from '../../contract/interchange/file-reading.ts'
-import type { MeterBatchWire } from '../../contract/metering/meter-batch.ts'
-import { readReading } from '../../contract/metering/meter-cumulative.ts'
-import { readMeterRecord } from '../../contract/metering/meter-record.ts'
+} from '../contract/interchange/file-reading.ts'
+import type { MeterBatchWire } from '../contract/metering/meter-batch.ts'
+import { readReading } from '../contract/metering/meter-cumulative.ts'
+import { readMeterRecord } from '../contract/metering/meter-record.ts'
 import {
   type FileReading,
   type ObjectName,
   type RefusedRow,
   type RowCode,
   refusedRow,
-} from '../../domain/interchange/reading.ts'
-import { semaphore } from '../../platform/concurrency/semaphore.ts'
-import { CallError, refusalOf } from '../service-client.ts'
-import { callPatiently, type ImportTarget } from './import-target.ts'
+} from '../domain/interchange/reading.ts'
+import { semaphore } from '../platform/concurrency/semaphore.ts'
+import { CallError, callPatiently, refusalOf, type ServiceCalls } from './call-service.ts'
 import type { ReadingBatch } from './reading-batch.ts'
 
 /** Accepted readings of a register by their number in the receipt. The service can refuse them when it makes the intervals. */
@@ -37,7 +36,7 @@ export type SentBatch = {
 export type BatchSender = { readonly send: (batch: ReadingBatch) => Promise<SentBatch> }
 
 type SenderOptions = {
-  readonly target: Pick<ImportTarget, 'client'>
+  readonly client: ServiceCalls
   readonly isDryRun: boolean
   /** Time of the import in ms, against which times are checked in a dry run. */
   readonly at: number
@@ -55,7 +54,7 @@ type FoundObject = string | null | undefined
 const concurrentSearches = 8
 
 /** Return a search for objects by id or reference. Answers are cached, and a running search is shared. */
-const objectFinder = ({ target: { client }, signal, onWait }: SenderOptions) => {
+const objectFinder = ({ client, signal, onWait }: SenderOptions) => {
   const known = new Map<string, Promise<FoundObject>>()
   const limited = semaphore(concurrentSearches)
   const search = async (path: string): Promise<FoundObject> => {
@@ -209,7 +208,7 @@ const nameWriter = async (intervals: readonly FileReading[], find: Finder): Prom
 
 const sendIntervals = async (batch: ReadingBatch, options: SenderOptions, find: Finder): Promise<SentBatch> => {
   if (batch.intervals.length === 0) return nothingSent
-  const { client } = options.target
+  const { client } = options
   const path = '/meters/interval'
   const nameOf = await nameWriter(batch.intervals, find)
   let ndjson = ''
@@ -263,7 +262,7 @@ const sendRegister = async (readings: readonly FileReading[], options: SenderOpt
   if (first === undefined) return { ...nothingSent, refused: early }
   const path = '/meters/cumulative/epoch'
   const body = readingsToRegisterBody([first, ...rest])
-  const call = () => options.target.client.call<MeterBatchWire>('PUT', path, body)
+  const call = () => options.client.call<MeterBatchWire>('PUT', path, body)
   const answer = await callPatiently(call, options.signal, options.onWait)
   if (answer.status === 200 && answer.body !== null) {
     const { id, records_accepted: accepted, failed_records: failed } = answer.body

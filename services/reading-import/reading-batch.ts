@@ -1,11 +1,11 @@
-import { objectNameText } from '../../contract/interchange/file-reading.ts'
+import { objectNameText } from '../contract/interchange/file-reading.ts'
 import {
   type FileReading,
   isRefusedRow,
   type ObjectName,
   type ReadRow,
   type RefusedRow,
-} from '../../domain/interchange/reading.ts'
+} from '../domain/interchange/reading.ts'
 
 /** Rows that are sent together and acknowledged together. */
 export type ReadingBatch = {

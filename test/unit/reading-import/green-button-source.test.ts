@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { greenButtonSource } from '../../../services/command-line/import/read-green-button.ts'
 import { collectFileCosts } from '../../../services/domain/interchange/green-button/file-costs.ts'
 import type { ReadRow } from '../../../services/domain/interchange/reading.ts'
+import { greenButtonSource } from '../../../services/reading-import/read-green-button.ts'
 
 /** Read a feed as the import does. Returns its rows, its notes, and the devices that the import must know. */
 const read = async (...entries: readonly string[]) => {

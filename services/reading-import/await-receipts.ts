@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { MeterBatchWire } from '../../contract/metering/meter-batch.ts'
-import { semaphore } from '../../platform/concurrency/semaphore.ts'
-import type { ServiceClient } from '../service-client.ts'
-import type { ImportProgress } from './progress.ts'
+import type { MeterBatchWire } from '../contract/metering/meter-batch.ts'
+import { semaphore } from '../platform/concurrency/semaphore.ts'
+import type { ServiceCalls } from './call-service.ts'
 
 /** Time for which receipts are awaited after the last row, and time between two rounds, in ms. */
 const [pricedMs, pollMs] = [60_000, 200]
@@ -21,7 +20,7 @@ export type ReadReceipts = {
 type Receipt = Pick<MeterBatchWire, 'status' | 'records_replaced'>
 
 /** Receipts of the submissions of an import, in their order. The oldest are forgotten above 10,000. */
-export const receiptReader = (client: Pick<ServiceClient, 'call'>, progress: ImportProgress, signal: AbortSignal) => {
+export const receiptReader = (client: ServiceCalls, onWait: (reason: string) => void, signal: AbortSignal) => {
   const limited = semaphore(concurrentReads)
   let batchIds: string[] = []
   let forgotten = 0
@@ -55,7 +54,7 @@ export const receiptReader = (client: Pick<ServiceClient, 'call'>, progress: Imp
         batchIds = batchIds.filter((_, index) => complete[index] !== true)
         if (isForbidden) return { pending: 0, replaced: null }
         if (batchIds.length === 0 || performance.now() > deadline) return { pending: batchIds.length, replaced }
-        progress.wait('until the records are priced')
+        onWait('until the records are priced')
       }
     },
   }

@@ -1,18 +1,17 @@
-import { type EspiEntry, type EspiValue, member, readEspiEntry } from '../../domain/interchange/green-button/espi.ts'
+import { type EspiEntry, type EspiValue, member, readEspiEntry } from '../domain/interchange/green-button/espi.ts'
 import {
   type EspiFeed,
   type EspiMeterReading,
   intervalReadings,
   meterReadingOf,
   openEspiFeed,
-} from '../../domain/interchange/green-button/feed.ts'
-import type { FileCostCollector } from '../../domain/interchange/green-button/file-costs.ts'
-import { readIntervalReading } from '../../domain/interchange/green-button/interval-reading.ts'
-import type { ObjectName, ReadRow } from '../../domain/interchange/reading.ts'
-import type { Noted, NotImported } from '../../domain/interchange/report.ts'
-import { readXmlEntries } from '../../platform/interchange/xml.ts'
-import type { ReadingSource } from './import-readings.ts'
-import { maxListed } from './import-report.ts'
+} from '../domain/interchange/green-button/feed.ts'
+import type { FileCostCollector } from '../domain/interchange/green-button/file-costs.ts'
+import { readIntervalReading } from '../domain/interchange/green-button/interval-reading.ts'
+import type { ObjectName, ReadRow } from '../domain/interchange/reading.ts'
+import type { Noted, NotImported } from '../domain/interchange/report.ts'
+import { readXmlEntries } from '../platform/interchange/xml.ts'
+import { maxListed, type ReadingSource } from './reading-source.ts'
 
 type GreenButtonOptions = {
   /** Open the file again: the objects of a feed can follow its readings. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { readCsvForm, readCsvRules } from '../../../services/command-line/import/csv-options.ts'
-import { findPreset } from '../../../services/command-line/import/find-preset.ts'
-import { nem12ReadingSource } from '../../../services/command-line/import/read-nem12.ts'
 import { writeInstant } from '../../../services/domain/instant.ts'
 import { isRefusedRow } from '../../../services/domain/interchange/reading.ts'
+import { readCsvForm, readCsvRules } from '../../../services/reading-import/csv-options.ts'
+import { findPreset } from '../../../services/reading-import/find-preset.ts'
+import { nem12ReadingSource } from '../../../services/reading-import/read-nem12.ts'
 
 const values = (value: string) => `${value},`.repeat(48)
 const file = [

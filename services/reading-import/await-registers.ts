@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { toSentence } from '../../contract/error.ts'
-import type { MeterBatchWire } from '../../contract/metering/meter-batch.ts'
-import { type RefusedRow, type RowCode, refusedRow } from '../../domain/interchange/reading.ts'
-import type { ServiceClient } from '../service-client.ts'
+import { toSentence } from '../contract/error.ts'
+import type { MeterBatchWire } from '../contract/metering/meter-batch.ts'
+import { type RefusedRow, type RowCode, refusedRow } from '../domain/interchange/reading.ts'
+import type { ServiceCalls } from './call-service.ts'
 import type { SentBatch, SentRegister } from './send-batch.ts'
 
 /** Time for which the receipt of a register is awaited, and time between two requests, in ms. */
@@ -11,7 +11,7 @@ const [maxWaitMs, pollMs] = [60_000, 100]
 /** Return the receipt of a submission that is processed; null if the key cannot read it, or after 60 s. */
 const awaitReceipt = async (
   batchId: string,
-  client: Pick<ServiceClient, 'call'>,
+  client: ServiceCalls,
   signal: AbortSignal,
 ): Promise<MeterBatchWire | null> => {
   for (const deadline = performance.now() + maxWaitMs; performance.now() < deadline; ) {
@@ -26,7 +26,7 @@ const awaitReceipt = async (
 /** Return the readings of a register that failed when the service made the intervals; null if that is not known. */
 const laterFailures = async (
   { batchId, readings }: SentRegister,
-  client: Pick<ServiceClient, 'call'>,
+  client: ServiceCalls,
   signal: AbortSignal,
 ): Promise<readonly RefusedRow[] | null> => {
   const receipt = await awaitReceipt(batchId, client, signal)
@@ -48,7 +48,7 @@ export type ProcessedBatch = SentBatch & { readonly unknown: number }
  */
 export const awaitRegisters = async (
   sent: SentBatch,
-  client: Pick<ServiceClient, 'call'>,
+  client: ServiceCalls,
   signal: AbortSignal,
 ): Promise<ProcessedBatch> => {
   const failures: RefusedRow[] = []

@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  areBatchesRelated,
-  type ReadingBatch,
-  startBatch,
-} from '../../../services/command-line/import/reading-batch.ts'
 import type { FileReading, ObjectName } from '../../../services/domain/interchange/reading.ts'
+import { areBatchesRelated, type ReadingBatch, startBatch } from '../../../services/reading-import/reading-batch.ts'
 
 const hour = 3_600_000
 

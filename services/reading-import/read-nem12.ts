@@ -1,10 +1,10 @@
-import type { ColumnChoices } from '../../domain/interchange/csv/columns.ts'
-import type { CsvRules } from '../../domain/interchange/csv/csv-rules.ts'
-import { maxNem12Columns, nem12Headings, nem12Reader } from '../../domain/interchange/nem12.ts'
-import type { SourceRow } from '../../domain/interchange/reading.ts'
-import { type CsvForm, readCsv } from '../../platform/interchange/csv.ts'
-import type { ReadingSource } from './import-readings.ts'
+import type { ColumnChoices } from '../domain/interchange/csv/columns.ts'
+import type { CsvRules } from '../domain/interchange/csv/csv-rules.ts'
+import { maxNem12Columns, nem12Headings, nem12Reader } from '../domain/interchange/nem12.ts'
+import type { SourceRow } from '../domain/interchange/reading.ts'
+import { type CsvForm, readCsv } from '../platform/interchange/csv.ts'
 import { rowReadingSource } from './read-csv-readings.ts'
+import type { ReadingSource } from './reading-source.ts'
 
 /** Fields and headings that separate the meters of a file. */
 const objectFields = ['location', 'location_reference', 'device', 'device_reference']

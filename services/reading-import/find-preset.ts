@@ -1,14 +1,12 @@
-import type { ColumnChoices } from '../../domain/interchange/csv/columns.ts'
-import { type FoundForm, findKnownForm, type KnownForm, knownForms } from '../../domain/interchange/known-files.ts'
-import { csvDelimiters, csvHeadLines } from '../../platform/interchange/csv.ts'
-import { type CommandInput, UsageError } from '../command.ts'
-import { readReadingColumns } from './csv-options.ts'
-
-type Options = CommandInput['options']
+import type { ColumnChoices } from '../domain/interchange/csv/columns.ts'
+import { type FoundForm, findKnownForm, type KnownForm, knownForms } from '../domain/interchange/known-files.ts'
+import { csvDelimiters, csvHeadLines } from '../platform/interchange/csv.ts'
+import { type ReadingOptions, readReadingColumns } from './csv-options.ts'
+import { UsageError } from './usage-error.ts'
 
 /** Options of an import with those of a known file, and a sentence for the report. */
 export type PresetOptions = {
-  readonly options: Options
+  readonly options: ReadingOptions
   readonly choices: ColumnChoices
   readonly remarks: readonly string[]
   readonly reader: KnownForm['reader']
@@ -25,7 +23,7 @@ const splitLine = (line: string, delimiter: string): readonly string[] =>
     cell.trim().replace(/^"(.*)"$/, '$1'),
   )
 
-const withForm = ({ form, delimiter, skipLines }: FoundForm, options: Options): PresetOptions => {
+const withForm = ({ form, delimiter, skipLines }: FoundForm, options: ReadingOptions): PresetOptions => {
   const added = addedOptions.flatMap(name => {
     const texts = [form.options[name], options[name]].filter(text => text !== undefined)
     return texts.length === 0 ? [] : [[name, texts.join('\n')] as const]
@@ -64,7 +62,7 @@ const missingForm = (preset: string, line: string): UsageError => {
  * if the columns are not chosen. A form with a reader of its own is found in any case. Options of the user win. Throws `UsageError` if the file is not that of --preset.
  * Source: docs/rules/imports.md #known-files.
  */
-export const findPreset = (first: Uint8Array, options: Options): PresetOptions => {
+export const findPreset = (first: Uint8Array, options: ReadingOptions): PresetOptions => {
   const { preset = null, encoding = null } = options
   const own: PresetOptions = { options, choices: readReadingColumns(options), remarks: [], reader: undefined }
   const hasOwnColumns = options['columns'] !== undefined || options['layout'] !== undefined

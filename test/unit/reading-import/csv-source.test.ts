@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { readCsvForm, readCsvRules, readReadingColumns } from '../../../services/command-line/import/csv-options.ts'
-import { csvReadingSource } from '../../../services/command-line/import/read-csv-readings.ts'
 import type { ReadRow } from '../../../services/domain/interchange/reading.ts'
+import { readCsvForm, readCsvRules, readReadingColumns } from '../../../services/reading-import/csv-options.ts'
+import { csvReadingSource } from '../../../services/reading-import/read-csv-readings.ts'
 
 type Options = Readonly<Record<string, string>>
 

@@ -1,0 +1,98 @@
+import { type FileIdentities, fileIdentities } from '../domain/interchange/file-identities.ts'
+import { isRefusedRow, type ReadRow } from '../domain/interchange/reading.ts'
+import { awaitRegisters, type ProcessedBatch } from './await-registers.ts'
+import type { ServiceCalls } from './call-service.ts'
+import { areBatchesRelated, type BatchBuilder, type ReadingBatch, startBatch } from './reading-batch.ts'
+import type { ReadingSource } from './reading-source.ts'
+import { type BatchSender, refuseRepeat } from './send-batch.ts'
+
+/** Memory for identities of readings that are out of step, in bytes. */
+const identityBytes = 512 * 1_048_576
+/** Submissions that are sent at the same time. */
+const concurrency = 3
+/** Batches that are sent, and wait until their register readings are processed. */
+const maxWaitingBatches = 64
+
+/** Remember the identities of the readings of a file. */
+export const importIdentities = (): FileIdentities => fileIdentities(identityBytes)
+
+type SendingOptions = {
+  readonly source: ReadingSource
+  readonly identities: FileIdentities
+  readonly sender: BatchSender
+  readonly client: ServiceCalls
+  /** Store the result of a batch. Batches are committed in file order. */
+  readonly commit: (batch: ReadingBatch, result: ProcessedBatch) => void | Promise<void>
+  /** Last line that an earlier run sent. The readings begin after it. */
+  readonly from: number
+  readonly signal: AbortSignal
+}
+
+/**
+ * Sends batches, a few at a time, and commits them in order. A batch with readings of registers is committed after the
+ * service has processed them, so that readings which fail then are refused rows of the file.
+ */
+const batchQueue = ({ sender, client, commit, signal }: SendingOptions) => {
+  const sending = new Map<ReadingBatch, Promise<unknown>>()
+  const waiting = new Set<Promise<unknown>>()
+  let committed: Promise<void> = Promise.resolve()
+  const interrupted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+  interrupted.catch(() => undefined)
+  const hasCapacity = (batch: ReadingBatch): boolean =>
+    sending.size < concurrency && ![...sending.keys()].some(other => areBatchesRelated(other, batch))
+  return {
+    /** Send a batch. Resolves when the batch is on its way; throws if an earlier batch failed. */
+    add: async (batch: ReadingBatch): Promise<void> => {
+      while (!hasCapacity(batch)) await Promise.race([interrupted, ...sending.values()])
+      while (waiting.size >= maxWaitingBatches) await Promise.race([interrupted, ...waiting])
+      const sent = sender.send(batch)
+      const [before, done] = [committed, sent.finally(() => sending.delete(batch))]
+      sending.set(batch, done)
+      const processed = sent.then(result => awaitRegisters(result, client, signal))
+      committed = before.then(async () => commit(batch, await processed))
+      const finished = committed.finally(() => waiting.delete(finished))
+      waiting.add(finished)
+      // The error is thrown by the next `add` or by `end`.
+      for (const promise of [done, committed, finished]) promise.catch(() => undefined)
+    },
+    end: (): Promise<void> => Promise.race([interrupted, committed]),
+  }
+}
+
+/** Return a row, refused if an earlier line of the file has its identity, however far away. */
+const checkRepeat = (row: ReadRow, identities: FileIdentities): ReadRow => {
+  const firstLine = isRefusedRow(row) ? null : identities.note(row)
+  return firstLine === null || isRefusedRow(row) ? row : refuseRepeat(row, firstLine)
+}
+
+/**
+ * Send the readings of a source in batches, and commit each batch in file order.
+ * Throws the first error of the source, a batch or its commit, and the reason of an aborted `signal`. Batches that are
+ * committed before stay.
+ * Source: docs/rules/imports.md #laws.
+ */
+export const sendReadings = async (options: SendingOptions): Promise<void> => {
+  const { source, identities, from, signal } = options
+  const queue = batchQueue(options)
+  let batch: BatchBuilder = startBatch()
+  for await (const rows of source.read()) {
+    signal.throwIfAborted()
+    // No batch acknowledges the lines that an earlier run sent.
+    source.forget(from)
+    for (const read of rows) {
+      const row = checkRepeat(read, identities)
+      if (row.line <= from) continue
+      if (batch.isFull(row.line)) {
+        const full = batch.build()
+        // The rest of a line that is split is in the next batch, so that the line is not complete.
+        await queue.add({ ...full, lastLine: Math.min(full.lastLine, row.line - 1) })
+        batch = startBatch()
+      }
+      batch.add(row)
+    }
+  }
+  if (!batch.isEmpty()) await queue.add(batch.build())
+  await queue.end()
+}
