@@ -19,17 +19,19 @@ import {
 } from '../domain/interchange/reading.ts'
 import { semaphore } from '../platform/concurrency/semaphore.ts'
 import { CallError, callPatiently, refusalOf, type ServiceCalls } from './call-service.ts'
+import { type ImportWarning, sumWarnings, warningsOfReceipt } from './import-warnings.ts'
 import type { ReadingBatch } from './reading-batch.ts'
 
 /** Accepted readings of a register by their number in the receipt. The service can refuse them when it makes the intervals. */
 export type SentRegister = { readonly batchId: string; readonly readings: ReadonlyMap<number, FileReading> }
 
-/** Result of a batch: number of accepted readings, refused rows, and the ids of its receipts. */
+/** Result of a batch: number of accepted readings, refused rows, the ids of its receipts and their warnings. */
 export type SentBatch = {
   readonly accepted: number
   readonly refused: readonly RefusedRow[]
   readonly batchIds: readonly string[]
   readonly registers: readonly SentRegister[]
+  readonly warnings: readonly ImportWarning[]
 }
 
 /** Sends batches of readings. `isDryRun` checks the readings with the rules of the service and sends nothing. */
@@ -158,12 +160,13 @@ export const batchSender = (options: SenderOptions): BatchSender => {
         refused: [...batch.refused, ...parts.flatMap(({ refused }) => refused)].sort((a, b) => a.line - b.line),
         batchIds: parts.flatMap(({ batchIds }) => batchIds),
         registers: parts.flatMap(({ registers }) => registers),
+        warnings: sumWarnings(parts.flatMap(({ warnings }) => warnings)),
       }
     },
   }
 }
 
-const nothingSent: SentBatch = { accepted: 0, refused: [], batchIds: [], registers: [] }
+const nothingSent: SentBatch = { accepted: 0, refused: [], batchIds: [], registers: [], warnings: [] }
 
 /** Check readings as the service does, apart from readings that are stored already. */
 const checkBatch = async (batch: ReadingBatch, at: number, find: Finder): Promise<SentBatch> => {
@@ -225,7 +228,8 @@ const sendIntervals = async (batch: ReadingBatch, options: SenderOptions, find: 
       throw new CallError(`The service refused the unknown record ${recordNumber}.`, null, null)
     refused.push(await explainFailure(reading, error, { firsts, at: options.at, find }))
   }
-  return { ...nothingSent, accepted, refused, batchIds: [id] }
+  const warnings = warningsOfReceipt(answer.body, batch.intervals)
+  return { ...nothingSent, accepted, refused, batchIds: [id], warnings }
 }
 
 type Explanation = {
@@ -273,7 +277,7 @@ const sendRegister = async (readings: readonly FileReading[], options: SenderOpt
       return reading === undefined ? [] : [explainRegister(reading, [first, ...rest], error, options.at)]
     })
     const registers = [{ batchId: id, readings: sent }]
-    return { accepted, refused: [...early, ...refused], batchIds: [id], registers }
+    return { ...nothingSent, accepted, refused: [...early, ...refused], batchIds: [id], registers }
   }
   const error = refusalOf('PUT', path, answer)
   if (!isRefusalOfRegister(error)) throw error

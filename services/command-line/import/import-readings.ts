@@ -2,6 +2,7 @@ import { isFailure } from '../../platform/failure.ts'
 import { type ReadReceipts, receiptReader } from '../../reading-import/await-receipts.ts'
 import type { ProcessedBatch } from '../../reading-import/await-registers.ts'
 import { CallError } from '../../reading-import/call-service.ts'
+import { type ImportWarning, sumWarnings } from '../../reading-import/import-warnings.ts'
 import type { ReadingBatch } from '../../reading-import/reading-batch.ts'
 import type { ReadingSource } from '../../reading-import/reading-source.ts'
 import { batchSender } from '../../reading-import/send-batch.ts'
@@ -45,6 +46,7 @@ type Run = {
   savedAt: number
   /** Readings of registers whose later failures are not known. */
   unknown: number
+  warnings: readonly ImportWarning[]
   readonly receipts: ReturnType<typeof receiptReader>
 }
 
@@ -57,6 +59,7 @@ const commitBatch = (run: Run, batch: ReadingBatch, result: ProcessedBatch): voi
   run.line = batch.lastLine
   run.accepted += result.accepted
   run.unknown += result.unknown
+  run.warnings = sumWarnings([...run.warnings, ...result.warnings])
   run.receipts.add(result.batchIds)
   progress.show(source.counts().rows, run.refused.count())
   if (run.statePath === null || stateOptions === null || performance.now() - run.savedAt < stateMs) return
@@ -105,7 +108,7 @@ export const importReadings = async (options: ReadingImport): Promise<ImportRepo
   const refused = await openRefusedFile(paths, kept)
   const run: Run = {
     ...{ options, refused, statePath, line: kept?.line ?? 0, accepted: kept?.accepted ?? 0, savedAt: 0 },
-    unknown: 0,
+    ...{ unknown: 0, warnings: [] },
     receipts: receiptReader(client, progress.wait, signal),
   }
   const identities = importIdentities()
@@ -146,7 +149,7 @@ export const importReadings = async (options: ReadingImport): Promise<ImportRepo
     ...(kept === null ? {} : { resumed_at_line: kept.line + 1 }),
     ...(remarks.length === 0 ? {} : { remarks }),
     ...{ imported: [], not_imported: source.notes().notImported, noted: source.notes().noted },
-    ...{ batches_pending: receipts.pending, replaced: receipts.replaced },
+    ...{ batches_pending: receipts.pending, replaced: receipts.replaced, warnings: run.warnings },
     ...(error === undefined ? {} : { error }),
   }
 }

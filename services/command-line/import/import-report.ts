@@ -1,5 +1,6 @@
 import type { RefusedRow } from '../../domain/interchange/reading.ts'
 import type { Noted, NotImported } from '../../domain/interchange/report.ts'
+import { type ImportWarning, warningLine } from '../../reading-import/import-warnings.ts'
 import type { CommandOutcome } from '../command.ts'
 import { type ComparedCost, comparedLine } from './compare-costs.ts'
 
@@ -44,6 +45,8 @@ export type ImportReport = {
   readonly batches_pending: number
   /** Stored records that the import replaced with another value. Null: the receipts are not readable, or nothing was sent. */
   readonly replaced?: number | null
+  /** Doubts about the stored records, by code. Empty after a dry run, which has no receipts. */
+  readonly warnings?: readonly ImportWarning[]
   /** Costs of the file beside the stored ones, with `--compare`. */
   readonly compared?: readonly ComparedCost[]
   /** Fault that ended the import before the end of the file. */
@@ -118,6 +121,7 @@ const reportLines = (report: ImportReport): readonly string[] => {
     ...(report.resumed_at_line === undefined ? [] : [`  Continued at line ${report.resumed_at_line}.`]),
     ...(report.remarks ?? []).map(remark => `  ${remark}`),
     ...replacedLine(report),
+    ...(report.warnings ?? []).map(warningLine),
     ...(blank > 0 ? [`  ${counted(blank, 'row')} without a value.`] : []),
     ...(unselected > 0 ? [`  ${counted(unselected, 'row')} left out by --where.`] : []),
     ...refused.slice(0, shownRows).map(lineOf),

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { sumWarnings } from '../../../services/reading-import/import-warnings.ts'
 import { runImport } from '../../support/interchange/run-import.ts'
 import { makeKey, openRecords } from '../../support/registry/accounts.ts'
 import { makeTestFolder } from '../../support/stores/postgres.ts'
@@ -68,4 +69,37 @@ it('an import with a key that may not read receipts says what the report does no
     expect.stringMatching(/^The key may not read receipts\. /),
     expect.stringMatching(/^Whether 3 register readings failed later is unknown: /),
   ])
+})
+
+it('the report tells the warnings of the receipts with the lines of the file', async () => {
+  const location = await makeHome(await login(), { import: 0.25 })
+  const file = join(makeTestFolder(), 'doubtful.csv')
+  // 12 MWh in an hour need 12 MW. The day of line 8 shares time with the hours of lines 2 to 7.
+  const rows = hours(6).map((start, hour) => `${start},${start.replace('00:00Z', '59:59Z')},${hour === 2 ? 12_000 : 1}`)
+  writeFileSync(file, `start,end,value\n${rows.join('\n')}\n2026-03-01T00:00:00Z,2026-03-02T00:00:00Z,24\n`)
+  const options = ['--location', location, '--unit', 'KWH']
+  const { code, report } = await runImport(sandbox(), 'readings', [file, ...options])
+  expect([code, report.warnings]).toEqual([
+    0,
+    [
+      { code: 'implausible_energy', message: expect.stringContaining('10 MW'), records: 1, lines: [4] },
+      { code: 'overlapping_records', message: expect.any(String), records: 7, lines: [2, 3, 4, 5, 6, 7, 8] },
+    ],
+  ])
+  const args = ['import', 'readings', file, ...options, '--base-url', sandbox().base_url]
+  const { out } = await runCommand(args, {
+    WATTLEDGER_API_KEY: sandbox().test_key,
+    WATTLEDGER_DATA_DIR: makeTestFolder(),
+  })
+  expect(out).toContain('  Warning: 1 stored record (line 4): implausible_energy: The mean power is above 10 MW.')
+  expect(out).toContain('  Warning: 7 stored records (lines 2, 3, 4, 5, 6, 7, 8): overlapping_records: ')
+})
+
+it('warnings of several submissions are added by code, with the first 100 lines', () => {
+  const warning = (records: number, line: number) => ({
+    ...{ code: 'implausible_energy', message: 'Check it.', records },
+    lines: Array.from({ length: Math.min(records, 100) }, (_, index) => line + index),
+  })
+  const sum = sumWarnings([warning(70, 2), warning(70, 5_002)])
+  expect(sum).toEqual([{ ...warning(140, 2), lines: [...warning(70, 2).lines, ...warning(30, 5_002).lines] }])
 })
