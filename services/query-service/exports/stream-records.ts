@@ -4,7 +4,7 @@ import type { TableFormat } from '../../domain/interchange/table-format.ts'
 import { monthsWithRows } from '../../platform/clickhouse/exports/record-periods.ts'
 import { type RecordTable, recordTableSelect } from '../../platform/clickhouse/exports/record-table.ts'
 import type { RowSelection } from '../../platform/clickhouse/meter-cost/meter-cost-pages.ts'
-import { nonCommodityTariffs } from '../../platform/postgres/exports/tariff-kinds.ts'
+import { tableObjects } from '../../platform/postgres/exports/table-objects.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import type { CostDependencies } from '../dependencies.ts'
@@ -38,11 +38,10 @@ export const streamRecords = async (
   format: TableFormat,
 ): Promise<Outcome<never>> => {
   const tenant = tenantOf(request)
-  const nonCommodityIds = await withTenant(database, tenant, nonCommodityTariffs)
   const table: RecordTable = {
     tenant,
     selection: selection ?? emptySelection,
-    nonCommodityIds,
+    ...(await withTenant(database, tenant, tableObjects)),
     format,
     hasPieces: request.query.pieces === true,
     isRaw: request.query.raw === true,

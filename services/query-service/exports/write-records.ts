@@ -14,7 +14,7 @@ import type { RowSelection } from '../../platform/clickhouse/meter-cost/meter-co
 import { locationsOfSession } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import { locationsOfDevices } from '../../platform/clickhouse/meter-cost/meter-object-reads.ts'
 import { Failure } from '../../platform/failure.ts'
-import { nonCommodityTariffs } from '../../platform/postgres/exports/tariff-kinds.ts'
+import { tableObjects } from '../../platform/postgres/exports/table-objects.ts'
 import { costTarget } from '../../platform/postgres/pricing/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import type { CostDependencies } from '../dependencies.ts'
@@ -110,7 +110,7 @@ export const writeRecords = async (
   const table: RecordTable = {
     tenant,
     selection: selection.value ?? { ...noRows, batchId: null, from: 0, to: 0 },
-    nonCommodityIds: await withTenant(database, tenant, nonCommodityTariffs),
+    ...(await withTenant(database, tenant, tableObjects)),
     hasPieces: input.pieces === true,
     format: input.format,
     isRaw: input.raw === true,

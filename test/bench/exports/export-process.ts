@@ -31,6 +31,7 @@ const writeTable = async (db: ClickHouse, { accountId, path }: ExportArguments):
     tenant: { accountId, liveMode: false },
     selection: { ...everything, batchId: null, from: null, to: null },
     nonCommodityIds: [],
+    raisedPowers: [],
     hasPieces: false,
     format: 'parquet',
     isRaw: false,

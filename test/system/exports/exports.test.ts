@@ -70,7 +70,7 @@ describe('an export of records', () => {
       cost: { EUR: '76.207839' },
       unpriced_records: 0,
     })
-    expect([found.manifest?.rows, found.manifest?.schema.length]).toEqual([hours, 17])
+    expect([found.manifest?.rows, found.manifest?.schema.length]).toEqual([hours, 18])
     const answer = await fetchFile(found.id)
     const bytes = Buffer.from(await answer.arrayBuffer())
     expect(bytes.length).toBe(found.manifest?.bytes)

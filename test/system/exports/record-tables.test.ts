@@ -49,6 +49,7 @@ const columns = [
   'cost',
   'confidence',
   'revision',
+  'warnings',
 ]
 
 const day = (index: number): string => new Date(Date.UTC(2024, 9, 20) + index * 86_400_000).toISOString()
@@ -205,6 +206,37 @@ describe('the table of all records of a period', () => {
     expect(read.map(row => Object.keys(row))).toEqual([[...names, 'estimated_energy_wh', 'provisional_energy_wh']])
     expect(read).toMatchObject([{ energy_wh: 4000, estimated_energy_wh: 1000, provisional_energy_wh: 0 }])
     expect(Math.round(read[0]?.['cost'] * 1e9)).toBe(1_200_000_000)
+  })
+
+  it.each(['ndjson', 'csv', 'parquet'] as const)('names the warnings of a record as %s', async format => {
+    const location = await makeHome(client, { import: 0.1 })
+    const rule = (kw: number) => ({ register: { kind: 'LIFETIME', max_power: { units: 'KW', value: kw } } })
+    const makeLarge = (name: string) =>
+      makeOne(client, '/devices', { reference_id: `${name} ${format}`, ...rule(12_000) })
+    const [large, smaller] = [await makeLarge('large'), await makeLarge('smaller')]
+    const at = (hour: number): string => `2025-08-01T${String(hour).padStart(2, '0')}:00:00Z`
+    // 10,000 kWh in an hour is 10 MW, the highest plausible power. A device allows 12 MW, another one 11 MW later.
+    await client.submit([
+      ...[10_000, 10_001].map((kwh, hour) => bought(location, kwh, at(hour), at(hour + 1))),
+      bought(location, 12_000, at(0), at(1), { device_id: large }),
+      bought(location, 11_001, at(0), at(1), { device_id: smaller }),
+      bought(location, 20_000, at(5), at(5)),
+    ])
+    await client.ask('PATCH', `/devices/${smaller}`, rule(11_000))
+    const query = `location_id=${location}&start_time=${at(0)}&end_time=${at(23)}`
+    const warningsOf = async (text: string) =>
+      (await rowsOf(format, await table(format, text))).map(row => [
+        ...[Number(row['energy_wh']) / 1000, row['warnings'] || null],
+      ])
+    const expected = [
+      [10_000, null],
+      [10_001, 'implausible_energy'],
+      [11_001, 'implausible_energy'],
+      [12_000, null],
+      [20_000, null],
+    ]
+    expect((await warningsOf(query)).sort()).toEqual(expected)
+    expect((await warningsOf(`${query}&pieces=true`)).sort()).toEqual(expected)
   })
 
   it('shows one state of the records while they are corrected: each record once, with the cost of its energy', async () => {

@@ -1,4 +1,6 @@
 import { isByTime, type TableFormat } from '../../../domain/interchange/table-format.ts'
+import { defaultMaxPower } from '../../../domain/record/reading-rules.ts'
+import type { WarningCode } from '../../../domain/record/warnings.ts'
 import type { Tenant } from '../../../domain/tenant.ts'
 import { textLiteral } from '../encoding/literals.ts'
 import { type RowSelection, selectionConditions } from '../meter-cost/meter-cost-pages.ts'
@@ -6,11 +8,15 @@ import { meterCost } from '../meter-cost/meter-cost-reads.ts'
 import { fileTable } from './engine-file.ts'
 import { periodsOf } from './record-periods.ts'
 
-/** A table of records. `nonCommodityIds`: all NON_COMMODITY tariffs of the tenant; the other tariffs are COMMODITY. */
+/**
+ * A table of records. `nonCommodityIds`: all NON_COMMODITY tariffs of the tenant; the other tariffs are COMMODITY.
+ * `raisedPowers`: objects that allow a mean power above 10 MW, in 1e-6 W.
+ */
 export type RecordTable = {
   readonly tenant: Tenant
   readonly selection: RowSelection
   readonly nonCommodityIds: readonly string[]
+  readonly raisedPowers: readonly { readonly id: string; readonly maxPower: bigint }[]
   /** One row for each piece instead of one row for each record. */
   readonly hasPieces: boolean
   readonly format: TableFormat
@@ -37,6 +43,7 @@ const recordColumns: readonly (readonly [name: string, type: string])[] = [
   ['cost', 'Nullable(Decimal(38, 9))'],
   ['confidence', 'Decimal(9, 4)'],
   ['revision', 'UInt32'],
+  ['warnings', 'Nullable(String)'],
 ]
 
 /** Further columns of a table of pieces. */
@@ -75,7 +82,7 @@ const storedColumns = `record_id AS record, location_id AS location, device_id A
   session_reference_id AS session, record_reference_id AS reference, energy_flow_direction AS flow,
   tariff_direction AS direction, status = 'UNPRICED' AS is_unpriced, currency, tariff_ids AS tariffs,
   start_time AS starts_at, end_time AS ends_at, energy, cost AS amount, record_confidence, confidence AS price_confidence,
-  pricing_revision`
+  pricing_revision, ifNull(energy_submitted, energy) AS submitted`
 
 /** Columns of the pieces. A row with one piece has its price in columns of its own. */
 const storedPieces = `, price AS only_price, tier AS only_tier, pieces.start_time AS starts, pieces.energy AS energies,
@@ -91,6 +98,23 @@ const pieceOfRow = `ARRAY JOIN if(empty(starts),
 const confidence = `CAST(toDecimal64(intDiv(toUInt64(record_confidence) * price_confidence + 50000000, 100000000), 4) / 10000,
   'Decimal(9, 4)') AS confidence`
 
+/** Highest plausible mean power of the object of a row in 1e-6 W. */
+const maxPower = ({ raisedPowers }: RecordTable): string => {
+  const usual = `toDecimal128(${defaultMaxPower}, 0)`
+  if (raisedPowers.length === 0) return usual
+  const listOf = (texts: readonly string[]) => `splitByChar(',', ${textLiteral(texts.join(','))})`
+  const ids = listOf(raisedPowers.map(({ id }) => id.slice(-24)))
+  const powers = listOf(raisedPowers.map(one => String(one.maxPower)))
+  const object = hexOf("if(device = toFixedString('', 12), location, device)")
+  return `toDecimal128(transform(${object}, ${ids}, ${powers}, '${defaultMaxPower}'), 0)`
+}
+
+const implausible: WarningCode = 'implausible_energy'
+
+/** Codes of the warnings of a record, with the rule of `isImplausible`: energy in 1e-6 Wh × 3.6e6 ms against power × ms. */
+const warnings = (table: RecordTable): string => `if(ends_at > starts_at AND toDecimal128(submitted, 6) * 3600000000000
+    > ${maxPower(table)} * (toUnixTimestamp64Milli(ends_at) - toUnixTimestamp64Milli(starts_at)), '${implausible}', NULL) AS warnings`
+
 /** Columns that a table of records and a table of pieces share. */
 const sharedColumns = (table: RecordTable): string => `concat('mre_', ${hexOf('record')}) AS id,
   concat('loc_', ${hexOf('location')}) AS location_id,
@@ -100,12 +124,14 @@ const sharedColumns = (table: RecordTable): string => `concat('mre_', ${hexOf('r
   if(is_unpriced, 'UNPRICED', 'PRICED') AS status, toString(currency) AS currency_code,
   ${tariffTexts(false, table)} AS commodity_tariff_id, ${tariffTexts(true, table)} AS non_commodity_tariff_id`
 
-const recordValues = `starts_at AS start_time, ends_at AS end_time, energy AS energy_wh, amount AS cost, ${confidence},
-  pricing_revision AS revision`
+const recordValues = (
+  table: RecordTable,
+): string => `starts_at AS start_time, ends_at AS end_time, energy AS energy_wh, amount AS cost, ${confidence},
+  pricing_revision AS revision, ${warnings(table)}`
 
-const pieceValues = `part.2 AS start_time, part.3 AS end_time, part.4 AS energy_wh,
+const pieceValues = (table: RecordTable): string => `part.2 AS start_time, part.3 AS end_time, part.4 AS energy_wh,
   if(is_unpriced, NULL, part.7) AS cost, ${confidence}, pricing_revision AS revision,
-  if(is_unpriced, NULL, part.5) AS price,
+  ${warnings(table)}, if(is_unpriced, NULL, part.5) AS price,
   if(is_unpriced, NULL, CAST(CAST(part.6, 'Decimal(38, 9)') / 1000, 'Decimal(18, 9)')) AS tier_kwh, part.1 AS piece`
 
 const rowsOfTable = ({ tenant, selection }: Pick<RecordTable, 'tenant' | 'selection'>): string =>
@@ -128,7 +154,7 @@ export const recordTableSelect = (table: RecordTable, months: readonly number[])
     period => `(SELECT ${storedColumns}${hasPieces ? storedPieces : ''} ${rowsOfTable({ tenant, selection: period })}
     ORDER BY ${order})`,
   )
-  return `SELECT ${sharedColumns(table)}, ${hasPieces ? pieceValues : recordValues}
+  return `SELECT ${sharedColumns(table)}, ${hasPieces ? pieceValues(table) : recordValues(table)}
   FROM (${periods.join(' UNION ALL ')}) ${hasPieces ? pieceOfRow : ''}`
 }
 
