@@ -40,6 +40,9 @@ export const csvParameters = parameters({
     .describe('Mark between thousands of a CSV body. Default: none.'),
   where: text().optional().describe('Rows of a CSV body to read: COLUMN=TEXT, separated by commas.'),
   map: text().optional().describe('Words of a CSV body for units and directions: WORD=WORD, separated by commas.'),
+  sum: text()
+    .optional()
+    .describe('Column of the registers of a meter in a CSV body. Rows that differ in it alone are added.'),
   raw: flag.optional().describe('The CSV body is an export with raw=true: no apostrophe guards its texts.'),
   skip_lines: wholeNumber({ min: 0, max: 9_999 }).optional().describe('Lines before the header of a CSV body.'),
 })
@@ -94,7 +97,7 @@ export const readCsvQuery = (query: CsvQuery, findZone: (name: string) => TimeZo
     ambiguous: query.ambiguous ?? null,
     where: where.map(([heading, columnText]) => ({ heading, text: columnText })),
     words: new Map(words.map(([word, meaning]) => [word.toUpperCase(), meaning])),
-    sum: null,
+    sum: query.sum ?? null,
     isRaw: query.raw === true,
   }
   return accepted({ rules, choices })

@@ -92,3 +92,19 @@ it('parameters of a CSV body are refused with a JSON body', async () => {
   const { status, text } = await client.send('PUT', '/meters/interval?unit=WH', [])
   expect([status, JSON.parse(text).code]).toEqual([400, 'unknown_parameter'])
 })
+
+it('a CSV body with the parameter sum adds the registers of a meter', async () => {
+  const client = await system.login()
+  const location = await makeHome(client, { import: 0.3 })
+  const body = [
+    'start,end,value,tariff',
+    '2026-03-01T00:00:00Z,2026-03-01T01:00:00Z,1.5,day',
+    '2026-03-01T00:00:00Z,2026-03-01T01:00:00Z,2.25,night',
+    '2026-03-01T01:00:00Z,2026-03-01T02:00:00Z,1,day',
+  ].join('\n')
+  const answer = await put(`?location_id=${location}&unit=KWH&sum=tariff`, body)
+  expect(answer.json, answer.text).toMatchObject({ records_submitted: 2, records_accepted: 2, failed_records: [] })
+  const stored = async () => (await recordsOf(client, location)).map(({ data }) => data.energy.value).toSorted()
+  // 1.5 kWh + 2.25 kWh = 3.75 kWh
+  await expect.poll(stored).toEqual([1000, 3750])
+})
