@@ -20,7 +20,15 @@ const everything: RowSelection = {
   ...{ from: null, to: null },
 }
 const selectOf = async (format: RecordTable['format'], selection: RowSelection, hasPieces = false): Promise<string> => {
-  const table: RecordTable = { tenant, selection, nonCommodityIds: [], raisedPowers: [], hasPieces, format, isRaw: false }
+  const table: RecordTable = {
+    tenant,
+    selection,
+    nonCommodityIds: [],
+    raisedPowers: [],
+    hasPieces,
+    format,
+    isRaw: false,
+  }
   return recordTableSelect(table, await monthsWithRows(db, tenant, selection))
 }
 
