@@ -1,4 +1,5 @@
 import { hashTable } from './hash-table.ts'
+import { meterMap } from './meter-map.ts'
 import type { FileReading, ObjectName } from './reading.ts'
 
 /** Readings of a file by their identity: meter, directions, references and times. */
@@ -37,22 +38,18 @@ type Series = {
 /** Memory of a run, a series and a line in bytes, about. */
 const [runBytes, seriesBytes, lineBytes] = [120, 250, 8]
 /** Lengths and directions of a meter that have a series. */
-const maxSeriesOfMeter = 32
+const maxSeriesOfMeter = 8
 /** A run of this count ends at a line out of step. A shorter one keeps its lines. */
 const longRun = 8
 
-const keyOf = (name: ObjectName | null): string => (name === null ? '' : 'id' in name ? name.id : name.reference)
+/** Series of a meter, and the number of the meter in the file. */
+type Meter = { readonly number: number; readonly all: Series[] }
+
+const lengthOf = (name: ObjectName | null): number =>
+  name === null ? 0 : 'id' in name ? name.id.length : name.reference.length
 
 const flowOf = ({ directions }: FileReading): string => directions?.energyFlowDirection ?? 'INBOUND'
 const tariffOf = ({ directions }: FileReading): string => directions?.tariffDirection ?? 'IMPORT'
-
-const identityText = (reading: FileReading): string =>
-  JSON.stringify([
-    ...[keyOf(reading.location), keyOf(reading.device), flowOf(reading), tariffOf(reading), reading.isRegister],
-    reading.isRestart,
-    ...[reading.start, reading.end],
-    ...(reading.isRegister ? [] : [reading.sessionReferenceId, reading.recordReferenceId]),
-  ])
 
 /** Return the position of the last run that begins at or before a time; -1 if there is none. */
 const runBefore = (runs: readonly Run[], time: number): number => {
@@ -114,15 +111,18 @@ const extendSeries = (series: Series, start: number, line: number): number | nul
 }
 
 const findSeries = (seriesOfMeter: readonly Series[], reading: FileReading): Series | undefined => {
-  const [flow, tariff, length] = [flowOf(reading), tariffOf(reading), reading.end - reading.start]
-  return seriesOfMeter.find(
-    one =>
+  const length = reading.end - reading.start
+  for (const one of seriesOfMeter) {
+    if (
       one.length === length &&
-      one.flow === flow &&
-      one.tariff === tariff &&
+      one.flow === flowOf(reading) &&
+      one.tariff === tariffOf(reading) &&
       one.isRegister === reading.isRegister &&
-      one.isRestart === reading.isRestart,
-  )
+      one.isRestart === reading.isRestart
+    )
+      return one
+  }
+  return undefined
 }
 
 /**
@@ -132,21 +132,29 @@ const findSeries = (seriesOfMeter: readonly Series[], reading: FileReading): Ser
  * Source: docs/rules/imports.md #laws.
  */
 export const fileIdentities = (maxBytes: number): FileIdentities => {
-  const meters = new Map<string, Map<string, Series[]>>()
+  const meters = meterMap<Meter>()
   const others = hashTable()
+  let meterCount = 0
   let bytes = 0
   let uncomparedFrom: number | null = null
 
-  const seriesOfMeter = (reading: FileReading): Series[] => {
-    const [location, device] = [keyOf(reading.location), keyOf(reading.device)]
-    const devices = meters.get(location)
-    const known = devices?.get(device)
+  const meterOf = (reading: FileReading): Meter => {
+    const known = meters.get(reading)
     if (known !== undefined) return known
-    const series: Series[] = []
-    if (devices === undefined) meters.set(location, new Map([[device, series]]))
-    else devices.set(device, series)
-    bytes += seriesBytes
-    return series
+    const meter: Meter = { number: meterCount, all: [] }
+    meters.set(reading, meter)
+    meterCount += 1
+    bytes += seriesBytes + lengthOf(reading.location) + lengthOf(reading.device)
+    return meter
+  }
+
+  const noteOther = ({ number }: Meter, reading: FileReading): number | null => {
+    const kind = (reading.isRegister ? 1 : 0) + (reading.isRestart ? 2 : 0)
+    const [session, record] = reading.isRegister
+      ? [null, null]
+      : [reading.sessionReferenceId, reading.recordReferenceId]
+    const texts = [flowOf(reading), tariffOf(reading), session, record]
+    return others.add([number, kind, reading.start, reading.end], texts, reading.line)
   }
 
   const noteInSeries = (all: Series[], reading: FileReading): number | null | undefined => {
@@ -179,8 +187,9 @@ export const fileIdentities = (maxBytes: number): FileIdentities => {
       }
       const hasReferences =
         !reading.isRegister && (reading.sessionReferenceId !== null || reading.recordReferenceId !== null)
-      const line = hasReferences ? undefined : noteInSeries(seriesOfMeter(reading), reading)
-      return line === undefined ? others.add(identityText(reading), reading.line) : line
+      const meter = meterOf(reading)
+      const line = hasReferences ? undefined : noteInSeries(meter.all, reading)
+      return line === undefined ? noteOther(meter, reading) : line
     },
     uncomparedFrom: () => uncomparedFrom,
   }

@@ -1,13 +1,11 @@
 import { minuteMs } from '../../interval.ts'
+import { type MeterMap, meterMap } from '../meter-map.ts'
 import { type FileReading, isRefusedRow, type ReadRow, refusedRow } from '../reading.ts'
-import { seriesOf } from './row-members.ts'
-
-/** Row of a file. `isOpen`: it waits for the next row of its meter. */
-type Entry = { row: ReadRow; isOpen: boolean }
 
 /** Rows of a meter in one direction of time. `larger` counts equal steps in a row that are larger than the interval. */
 type Series = {
-  last: Entry
+  /** Position of the last row among all rows. */
+  last: number
   /** The single time of the last row. */
   at: number
   line: number
@@ -66,19 +64,16 @@ const isContradiction = (series: Series, step: number, length: number): boolean 
  * Source: docs/rules/imports.md #csv.
  */
 export const intervalSteps = (label: 'start' | 'end'): IntervalSteps => {
-  const all = new Map<string, Series>()
-  let queue: Entry[] = []
+  const all = seriesMap()
+  const waiting = waitingRows()
+  const { complete, isOpenAt, refuse } = waiting
   let hasEnded = false
-  const refuse = (entry: Entry, other: number, step: number, length: number): void => {
-    if (!isRefusedRow(entry.row)) entry.row = contradiction(entry.row, other, step, length)
-  }
-  const begin = (name: string, entry: Entry, reading: FileReading): void => {
-    if (all.size >= maxSeries) all.clear()
+  const begin = (position: number, reading: FileReading): void => {
     const [line, length] = [reading.line, reading.end - reading.start]
     const steps = { sign: 0, step: 0, isSmaller: false, larger: 0, hasInterval: false }
-    all.set(name, { last: entry, at: reading[label], line, lineBefore: line, length, ...steps })
+    all.set(reading, { last: position, at: reading[label], line, lineBefore: line, length, ...steps })
   }
-  const compare = (series: Series, entry: Entry, reading: FileReading): void => {
+  const compare = (series: Series, position: number, reading: FileReading): void => {
     const step = Math.abs(reading[label] - series.at)
     const isAscending = reading[label] > series.at
     const length = reading.end - reading.start
@@ -86,56 +81,113 @@ export const intervalSteps = (label: 'start' | 'end'): IntervalSteps => {
     if ((label === 'start') === isAscending) {
       if (isContradiction(series, step, series.length)) refuse(series.last, reading.line, step, series.length)
     } else {
-      entry.isOpen = false
-      if (isContradiction(series, step, length)) refuse(entry, series.line, step, length)
-      if (series.last.isOpen && series.isSmaller) refuse(series.last, reading.line, step, series.length)
+      complete(position)
+      if (isContradiction(series, step, length)) refuse(position, series.line, step, length)
+      if (isOpenAt(series.last) && series.isSmaller) refuse(series.last, reading.line, step, series.length)
     }
-    series.last.isOpen = false
-    Object.assign(series, { last: entry, at: reading[label], line: reading.line, lineBefore: series.line, length })
+    complete(series.last)
+    series.last = position
+    series.at = reading[label]
+    series.lineBefore = series.line
+    series.line = reading.line
+    series.length = length
   }
   /** Complete a row without its next row: the step before it decides. */
-  const close = (entry: Entry): void => {
-    entry.isOpen = false
-    if (isRefusedRow(entry.row)) return
-    const series = all.get(nameOf(entry.row))
-    if (series?.last !== entry || !series.isSmaller) return
-    refuse(entry, series.lineBefore, series.step, series.length)
+  const close = (position: number): void => {
+    complete(position)
+    const row = waiting.find(position)
+    if (row === undefined || isRefusedRow(row)) return
+    const series = all.get(row)
+    if (series?.last !== position || !series.isSmaller) return
+    refuse(position, series.lineBefore, series.step, series.length)
   }
-  const addReading = (entry: Entry, reading: FileReading): void => {
-    const name = nameOf(reading)
-    const series = all.get(name)
+  const addReading = (position: number, reading: FileReading): void => {
+    const series = all.get(reading)
     const sign = series === undefined ? 0 : Math.sign(reading[label] - series.at)
-    if (series === undefined) begin(name, entry, reading)
-    else if (sign === 0) entry.isOpen = false
+    if (series === undefined) begin(position, reading)
+    else if (sign === 0) complete(position)
     else if (series.sign !== 0 && series.sign !== sign) {
       close(series.last)
-      begin(name, entry, reading)
+      begin(position, reading)
     } else {
       series.sign = sign
-      compare(series, entry, reading)
+      compare(series, position, reading)
     }
   }
   return {
-    add: rows => {
-      for (const row of rows) {
-        const entry: Entry = { row, isOpen: !isRefusedRow(row) }
-        queue.push(entry)
-        if (!isRefusedRow(row)) addReading(entry, row)
+    add: added => {
+      for (const row of added) {
+        const position = waiting.push(row)
+        if (!isRefusedRow(row)) addReading(position, row)
       }
     },
-    take: () => {
-      const firstOpen = queue.findIndex(({ isOpen }) => isOpen)
-      const complete = hasEnded || firstOpen < 0 ? queue.length : Math.max(firstOpen, queue.length - maxWaiting)
-      const taken = queue.slice(0, complete)
-      queue = queue.slice(complete)
-      for (const entry of taken) if (entry.isOpen) close(entry)
-      return taken.map(({ row }) => row)
-    },
+    take: () => waiting.take(hasEnded, close),
     end: () => {
       hasEnded = true
     },
   }
 }
 
-const nameOf = (reading: FileReading): string =>
-  reading.sessionReferenceId === null ? seriesOf(reading) : `${seriesOf(reading)}\n${reading.sessionReferenceId}`
+/** Rows that did not leave, by their positions among all rows. An open row waits for the next row of its meter. */
+const waitingRows = () => {
+  let rows: ReadRow[] = []
+  let isOpen: boolean[] = []
+  let first = 0
+  const find = (position: number): ReadRow | undefined => (position < first ? undefined : rows[position - first])
+  return {
+    find,
+    isOpenAt: (position: number): boolean => position >= first && isOpen[position - first] === true,
+    complete: (position: number): void => {
+      if (position >= first) isOpen[position - first] = false
+    },
+    refuse: (position: number, other: number, step: number, length: number): void => {
+      const row = find(position)
+      if (row !== undefined && !isRefusedRow(row)) rows[position - first] = contradiction(row, other, step, length)
+    },
+    /** Add a row. Returns its position. */
+    push: (row: ReadRow): number => {
+      rows.push(row)
+      isOpen.push(!isRefusedRow(row))
+      return first + rows.length - 1
+    },
+    /** Return the rows before the first open one, and the oldest ones above the maximum. `close` completes open rows. */
+    take: (hasEnded: boolean, close: (position: number) => void): readonly ReadRow[] => {
+      const firstOpen = isOpen.indexOf(true)
+      const count = hasEnded || firstOpen < 0 ? rows.length : Math.max(firstOpen, rows.length - maxWaiting)
+      for (let index = Math.max(firstOpen, 0); index < count; index += 1)
+        if (isOpen[index] === true) close(first + index)
+      const taken = rows.slice(0, count)
+      rows = rows.slice(count)
+      isOpen = isOpen.slice(count)
+      first += count
+      return taken
+    },
+  }
+}
+
+/** Series of a file, by meter, directions, register and session. */
+const seriesMap = () => {
+  const kinds = new Map<string, MeterMap<Series>>()
+  let count = 0
+  return {
+    get: (reading: FileReading): Series | undefined => kinds.get(kindOf(reading))?.get(reading),
+    /** Replace the series of a reading. Above the maximum, all others are forgotten. */
+    set: (reading: FileReading, series: Series): void => {
+      if (count >= maxSeries) {
+        kinds.clear()
+        count = 0
+      }
+      const meters = kinds.get(kindOf(reading)) ?? meterMap<Series>()
+      kinds.set(kindOf(reading), meters)
+      if (meters.get(reading) === undefined) count += 1
+      meters.set(reading, series)
+    },
+  }
+}
+
+/** Return the text of the members of a reading that are not its meter: empty for most files. */
+const kindOf = ({ directions, part, sessionReferenceId }: FileReading): string => {
+  if (directions === null && part === undefined && sessionReferenceId === null) return ''
+  const { energyFlowDirection = '', tariffDirection = '' } = directions ?? {}
+  return [energyFlowDirection, tariffDirection, part ?? '', sessionReferenceId ?? ''].join('\n')
+}

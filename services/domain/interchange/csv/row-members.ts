@@ -26,7 +26,6 @@ export type RowMembers = {
 }
 
 const truths: ReadonlyMap<string, boolean> = new Map([
-  ['', false],
   ['FALSE', false],
   ['0', false],
   ['TRUE', true],
@@ -34,7 +33,8 @@ const truths: ReadonlyMap<string, boolean> = new Map([
 ])
 
 /** Return the meaning of a word of the file. Words without a meaning stay. */
-const meaningOf = (word: string, { words }: CsvRules): string => words.get(word.toUpperCase()) ?? word
+const meaningOf = (word: string, { words }: CsvRules): string =>
+  words.size === 0 ? word : (words.get(word.toUpperCase()) ?? word)
 
 /** Reads cells of a row by field. */
 export type CellReader = (cells: readonly string[], field: string) => string
@@ -69,9 +69,40 @@ const textReader = (header: readonly string[], { indexes }: Columns, { isRaw }: 
   }
 }
 
-const nameOf = (id: string, reference: string, constant: ObjectName | null): ObjectName | null => {
-  if (id !== '') return { id }
-  return reference === '' ? constant : { reference }
+/** Names that the rows of a file share, and the length of such a name. */
+const [maxSharedNames, maxSharedLength] = [100_000, 256]
+
+/** Return a function that returns the same name for equal texts. */
+const sharedNames = (nameOf: (text: string) => ObjectName) => {
+  const known = new Map<string, ObjectName>()
+  return (text: string): ObjectName => {
+    const earlier = known.get(text)
+    if (earlier !== undefined) return earlier
+    if (text.length > maxSharedLength) return nameOf(text)
+    if (known.size >= maxSharedNames) known.clear()
+    // A part of a text keeps the whole text in memory. A copy does not.
+    const copy = [...text].join('')
+    const name = nameOf(copy)
+    known.set(copy, name)
+    return name
+  }
+}
+
+/** Return a reader of the name of an object: its id, else its reference, else the constant for all rows. */
+const nameReader = (
+  { indexes }: Columns,
+  { id, reference }: { readonly id: CellReader; readonly reference: CellReader },
+  field: 'location' | 'device',
+  constant: ObjectName | null,
+) => {
+  if (!indexes.has(field) && !indexes.has(`${field}_reference`)) return () => constant
+  const [ids, references] = [sharedNames(text => ({ id: text })), sharedNames(text => ({ reference: text }))]
+  return (cells: readonly string[]): ObjectName | null => {
+    const idText = id(cells, field)
+    if (idText !== '') return ids(idText)
+    const referenceText = reference(cells, `${field}_reference`)
+    return referenceText === '' ? constant : references(referenceText)
+  }
 }
 
 const textOrNull = (text: string): string | null => (text === '' ? null : text)
@@ -84,8 +115,11 @@ export const memberReader = (header: readonly string[], columns: Columns, rules:
   const cell = cellReader(columns)
   const text = textReader(header, columns, rules)
   const partColumn = rules.sum === null ? null : indexOfChoice(header, rules.sum)
+  const readers = { id: cell, reference: text }
+  const readLocation = nameReader(columns, readers, 'location', rules.location)
+  const readDevice = nameReader(columns, readers, 'device', rules.device)
   return (cells: readonly string[], line: number): RowMembers | RefusedRow => {
-    const location = nameOf(cell(cells, 'location'), text(cells, 'location_reference'), rules.location)
+    const location = readLocation(cells)
     if (location === null) return refusedRow(line, 'location', 'location_not_found', 'The row names no location.')
     const unitText = meaningOf(cell(cells, 'unit'), rules)
     const units = unitText === '' ? rules.unit : unitOf(unitText)
@@ -102,22 +136,22 @@ export const memberReader = (header: readonly string[], columns: Columns, rules:
     if (confidence === undefined)
       return refusedRow(line, 'confidence', 'not_a_number', confidenceMessage(confidenceText))
     const restart = meaningOf(cell(cells, 'restart'), rules)
-    const isRestart = truths.get(restart.toUpperCase())
+    const isRestart = restart === '' ? false : truths.get(restart.toUpperCase())
     if (isRestart === undefined) {
       const message = `"${restart}" is neither true nor false. Give its meaning, such as --map ${restart}=true.`
       return refusedRow(line, 'restart', 'field_invalid', message)
     }
-    return {
+    const members: RowMembers = {
       location,
-      device: nameOf(cell(cells, 'device'), text(cells, 'device_reference'), rules.device),
+      device: readDevice(cells),
       sessionReferenceId: textOrNull(text(cells, 'session')),
       recordReferenceId: textOrNull(text(cells, 'record')),
       directions,
       units,
       confidence,
       isRestart,
-      ...(typeof partColumn === 'number' ? { part: (cells[partColumn] ?? '').trim() } : {}),
     }
+    return typeof partColumn === 'number' ? { ...members, part: (cells[partColumn] ?? '').trim() } : members
   }
 }
 
@@ -167,6 +201,10 @@ export const valueReader = (
 /** Value of a row that withdraws the reading of its time, and the word for it. */
 const [withdrawnValue, withdrawnWord] = ['null', 'WITHDRAWN']
 
+/** Return whether a word withdraws a reading. The length of most values differs, and is compared first. */
+const isWithdrawn = (word: string): boolean =>
+  word.length === withdrawnWord.length && word.toUpperCase() === withdrawnWord
+
 /** Read the text of a value; null if it is blank. Refuses texts that are not numbers. A register can be withdrawn. */
 export const readValueText = (
   text: string,
@@ -175,21 +213,18 @@ export const readValueText = (
   field: string,
 ): string | null | RefusedRow => {
   if (text === '') return null
-  if (field.startsWith('register') && meaningOf(text, rules).toUpperCase() === withdrawnWord) return withdrawnValue
+  if (field.startsWith('register') && isWithdrawn(meaningOf(text, rules))) return withdrawnValue
   const value = numberTextOf(text, rules.marks)
   if (value !== undefined) return value
   const hint = /^[\d.,\s'’+-]+$/.test(text) ? ' Set --decimal and --thousands to the marks of the file.' : ''
   return refusedRow(line, field, 'not_a_number', `"${text.slice(0, 60)}" is not a number.${hint}`)
 }
 
+const nameOf = (object: ObjectName | null): string =>
+  object === null ? '' : 'id' in object ? object.id : object.reference
+
 /** Name of a series of readings: one meter. */
 export const seriesOf = ({ location, device, directions, part = '' }: RowMembers): string => {
-  const name = (object: ObjectName | null) => (object === null ? '' : Object.values(object)[0])
-  return [
-    name(location),
-    name(device),
-    directions?.energyFlowDirection ?? '',
-    directions?.tariffDirection ?? '',
-    part,
-  ].join('\n')
+  const directionsText = directions === null ? '\n' : `${directions.energyFlowDirection}\n${directions.tariffDirection}`
+  return `${nameOf(location)}\n${nameOf(device)}\n${directionsText}\n${part}`
 }
