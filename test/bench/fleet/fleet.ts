@@ -81,6 +81,8 @@ export const bodiesOf = (
   recordsPerBody: number,
   max = Number.POSITIVE_INFINITY,
 ): readonly string[] => {
+  if (devices.length < recordsPerBody)
+    throw new Error(`A body has ${recordsPerBody} devices, and the fleet has ${devices.length}. Raise --locations.`)
   const records = devices.slice(0, recordsPerBody * max).map((device, index) => ({
     location_id: locations[index % locations.length],
     device_id: device,

@@ -58,6 +58,14 @@ beforeAll(async () => {
 const cellsOf = (text: string): readonly string[] =>
   [...text.matchAll(/<td\b[^>]*>([\s\S]*?)<\/td>/g)].map(([, cell = '']) => cell.replaceAll(/<[^<>]*>/g, ' ').trim())
 
+it.each(['/console/statements', '/console/prices', '/console/schedules'])(
+  'a location is suggested by its name, and entered by its reference: %s',
+  async path => {
+    const { reference_id: reference, display_name: name } = objects.location
+    expect((await visitor.get(path)).text).toContain(`<option value="${reference}">${name}</option>`)
+  },
+)
+
 it('each table of the console shows the name of an object, not its reference or id', { timeout: 180_000 }, async () => {
   const bare: string[] = []
   const named = new Map<string, string>()

@@ -56,6 +56,20 @@ describe('the search', () => {
     expect(await search('own-1')).toEqual(['meter_record own-1'])
   })
 
+  it.each(['location', 'device', 'customer'])(
+    'finds each %s with a part of its name, also with equal names',
+    async kind => {
+      const zone = kind === 'location' ? { timezone: 'UTC', currency_code: 'EUR' } : {}
+      for (const number of [1, 2])
+        await makeOne(client, `/${kind}s`, { ...zone, reference_id: `${kind}-${number}`, display_name: 'Wharf, Café' })
+      expect((await search('WHARF')).filter(one => one.startsWith(`${kind} `))).toEqual(
+        Array(2).fill(`${kind} Wharf, Café`),
+      )
+      const { data } = (await client.ask('GET', `/${kind}s`)) as { readonly data: readonly { display_name: string }[] }
+      expect(data.slice(0, 2).map(one => one.display_name)).toEqual(Array(2).fill('Wharf, Café'))
+    },
+  )
+
   it('finds nothing of the other mode', async () => {
     const live = await login(system.sandbox(), 'live')
     expect(((await live.ask('GET', '/search?query=depot')) as Found).data).toEqual([])

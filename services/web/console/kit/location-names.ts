@@ -40,10 +40,10 @@ export const locationColumn = <Item>(names: LocationNames, locationOf: (item: It
   show: item => locationLink(names, locationOf(item)),
 })
 
-/** Input of a location with the newest locations as suggestions. */
+/** Input of a location with the newest locations as suggestions. A browser also finds them by their names. */
 export const locationField = (names: LocationNames, value: string): Html =>
   html`${field('location_id', 'Location ID or reference', { value, required: true, list: 'known-locations' })}
 <datalist id="known-locations">${[...names].map(
-    ([id, { reference }]) =>
-      html`<option value="${reference === null ? id : enteredText(`${anyKindPrefix}${reference}`)}"></option>`,
+    ([id, { name, reference }]) =>
+      html`<option value="${reference === null ? id : enteredText(`${anyKindPrefix}${reference}`)}">${name ?? ''}</option>`,
   )}</datalist>`
