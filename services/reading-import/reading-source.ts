@@ -1,3 +1,4 @@
+import type { TimeZone } from '../domain/civil-time.ts'
 import type { ReadRow } from '../domain/interchange/reading.ts'
 import type { Noted, NotImported } from '../domain/interchange/report.ts'
 
@@ -14,6 +15,8 @@ export type ReadingSource = {
   readonly forget: (line: number) => void
   /** Rows of the file, rows without a value, and rows that the options do not select. */
   readonly counts: () => { readonly rows: number; readonly blank: number; readonly unselected?: number }
+  /** Zone of times without an offset. */
+  readonly zone?: TimeZone | null
   /** Sentences about the whole file. */
   readonly remarks?: readonly string[]
   readonly notes: () => { readonly noted: readonly Noted[]; readonly notImported: readonly NotImported[] }

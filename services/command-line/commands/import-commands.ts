@@ -169,7 +169,7 @@ const openReadingSource = async (one: FileImport, costs: FileCostCollector): Pro
   const rules = readCsvRules(preset.options, await zoneOfReadings(one, preset.options))
   const form = readCsvForm(preset.options)
   const openSourceOf = preset.reader === 'nem12' ? nem12ReadingSource : csvReadingSource
-  return { ...openSourceOf(all, form, preset.choices, rules), remarks: preset.remarks }
+  return { ...openSourceOf(all, form, preset.choices, rules), zone: rules.zone, remarks: preset.remarks }
 }
 
 const importReadingFile = async (one: FileImport): Promise<ImportReport> => {
@@ -199,7 +199,7 @@ const importReadingsCommand: Command = {
     'An interrupted import continues at its last row. FILE.import-state.json has the progress until the end.',
     'FILE.refused.csv has the refused rows with their lines and reasons. The other rows are stored.',
     'Keep it until the import has ended: an import that continues without it begins at the first row again.',
-    'A dry run writes FILE.dry-run.refused.csv instead.',
+    'A dry run shows the first readings and days as they would be stored. It writes FILE.dry-run.refused.csv instead.',
     'Fields of --columns: start end time value value_export register register_export unit location',
     'location_reference device device_reference session record direction confidence day.',
     ...commonDetails,

@@ -3,6 +3,7 @@ import { type ReadReceipts, receiptReader } from '../../reading-import/await-rec
 import type { ProcessedBatch } from '../../reading-import/await-registers.ts'
 import { CallError } from '../../reading-import/call-service.ts'
 import { type ImportWarning, sumWarnings } from '../../reading-import/import-warnings.ts'
+import { type PreviewCollector, previewReadings } from '../../reading-import/preview-readings.ts'
 import type { ReadingBatch } from '../../reading-import/reading-batch.ts'
 import type { ReadingSource } from '../../reading-import/reading-source.ts'
 import { batchSender } from '../../reading-import/send-batch.ts'
@@ -38,6 +39,7 @@ export type ReadingImport = {
 const stateMs = 500
 
 type Run = {
+  readonly preview: PreviewCollector | null
   readonly options: ReadingImport
   readonly refused: RefusedFile
   readonly statePath: string | null
@@ -53,6 +55,10 @@ type Run = {
 /** Store the result of a batch. Batches are committed in file order. */
 const commitBatch = (run: Run, batch: ReadingBatch, result: ProcessedBatch): void => {
   const { source, file, progress, stateOptions } = run.options
+  if (run.preview !== null) {
+    const readings = [...batch.intervals, ...[...batch.registers.values()].flat()].sort((a, b) => a.line - b.line)
+    run.preview.add(readings, new Set(result.refused.map(({ line }) => line)))
+  }
   run.refused.begin()
   for (const row of result.refused) run.refused.add(row, source.cellsOf(row.line))
   source.forget(batch.lastLine)
@@ -108,7 +114,7 @@ export const importReadings = async (options: ReadingImport): Promise<ImportRepo
   const refused = await openRefusedFile(paths, kept)
   const run: Run = {
     ...{ options, refused, statePath, line: kept?.line ?? 0, accepted: kept?.accepted ?? 0, savedAt: 0 },
-    ...{ unknown: 0, warnings: [] },
+    ...{ unknown: 0, warnings: [], preview: isDryRun ? previewReadings(source.zone ?? null) : null },
     receipts: receiptReader(client, progress.wait, signal),
   }
   const identities = importIdentities()
@@ -150,6 +156,7 @@ export const importReadings = async (options: ReadingImport): Promise<ImportRepo
     ...(remarks.length === 0 ? {} : { remarks }),
     ...{ imported: [], not_imported: source.notes().notImported, noted: source.notes().noted },
     ...{ batches_pending: receipts.pending, replaced: receipts.replaced, warnings: run.warnings },
+    ...(run.preview === null ? {} : { preview: run.preview.end() }),
     ...(error === undefined ? {} : { error }),
   }
 }

@@ -1,6 +1,7 @@
 import type { RefusedRow } from '../../domain/interchange/reading.ts'
 import type { Noted, NotImported } from '../../domain/interchange/report.ts'
 import { type ImportWarning, warningLine } from '../../reading-import/import-warnings.ts'
+import { previewLines, type ReadingPreview } from '../../reading-import/preview-readings.ts'
 import type { CommandOutcome } from '../command.ts'
 import { type ComparedCost, comparedLine } from './compare-costs.ts'
 
@@ -47,6 +48,8 @@ export type ImportReport = {
   readonly replaced?: number | null
   /** Doubts about the stored records, by code. Empty after a dry run, which has no receipts. */
   readonly warnings?: readonly ImportWarning[]
+  /** What would be stored; of a dry run of readings. */
+  readonly preview?: ReadingPreview
   /** Costs of the file beside the stored ones, with `--compare`. */
   readonly compared?: readonly ComparedCost[]
   /** Fault that ended the import before the end of the file. */
@@ -122,6 +125,7 @@ const reportLines = (report: ImportReport): readonly string[] => {
     ...(report.remarks ?? []).map(remark => `  ${remark}`),
     ...replacedLine(report),
     ...(report.warnings ?? []).map(warningLine),
+    ...(report.preview === undefined ? [] : previewLines(report.preview)),
     ...(blank > 0 ? [`  ${counted(blank, 'row')} without a value.`] : []),
     ...(unselected > 0 ? [`  ${counted(unselected, 'row')} left out by --where.`] : []),
     ...refused.slice(0, shownRows).map(lineOf),
