@@ -1,6 +1,6 @@
 import type { ColumnChoices } from '../domain/interchange/csv/columns.ts'
 import { type FoundForm, findKnownForm, type KnownForm, knownForms } from '../domain/interchange/known-files.ts'
-import { csvDelimiters, csvHeadLines } from '../platform/interchange/csv.ts'
+import { type CsvRow, csvDelimiters, csvHeadLines } from '../platform/interchange/csv.ts'
 import { type ReadingOptions, readReadingColumns } from './csv-options.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -15,7 +15,8 @@ export type PresetOptions = {
 /** Options whose texts are added to those of a preset. */
 const addedOptions = ['map', 'where'] as const
 
-const maxHeadLines = 100
+/** Lines in which the headings of a known file are searched. */
+export const maxHeadLines = 100
 
 /** Split a line at a delimiter outside of quotes. Empty cells are left out. */
 const splitLine = (line: string, delimiter: string): readonly string[] =>
@@ -57,21 +58,41 @@ const missingForm = (preset: string, line: string): UsageError => {
   )
 }
 
-/**
- * Return the options of an import with those of its preset: of --preset, or of the headings in the first bytes of the file
- * if the columns are not chosen. A form with a reader of its own is found in any case. Options of the user win. Throws `UsageError` if the file is not that of --preset.
- * Source: docs/rules/imports.md #known-files.
- */
-export const findPreset = (first: Uint8Array, options: ReadingOptions): PresetOptions => {
-  const { preset = null, encoding = null } = options
-  const own: PresetOptions = { options, choices: readReadingColumns(options), remarks: [], reader: undefined }
+/** First rows of a file: the cells of its lines for each delimiter that it can have. */
+type FileHead = {
+  readonly rowsOf: (delimiter: string) => readonly (readonly string[])[]
+  readonly delimiters: readonly string[]
+}
+
+const findInHead = ({ rowsOf, delimiters }: FileHead, options: ReadingOptions): PresetOptions => {
+  const { preset = null } = options
   const hasOwnColumns = options['columns'] !== undefined || options['layout'] !== undefined
   const forms = knownForms.filter(form =>
     preset === null ? !hasOwnColumns || form.reader !== undefined : form.preset === preset,
   )
-  const lines = csvHeadLines(first, encoding).slice(0, maxHeadLines)
-  const found = findKnownForm(delimiter => lines.map(line => splitLine(line, delimiter)), csvDelimiters, forms)
+  const found = findKnownForm(rowsOf, delimiters, forms)
   if (found !== null) return withForm(found, options)
-  if (preset !== null) throw missingForm(preset, lines[0] ?? '')
-  return own
+  if (preset !== null) throw missingForm(preset, rowsOf(delimiters[0] ?? ',')[0]?.join(',') ?? '')
+  return { options, choices: readReadingColumns(options), remarks: [], reader: undefined }
+}
+
+/**
+ * Return the options of an import with those of its preset: of --preset, or of the headings in the first bytes of the file
+ * if the columns are not chosen. A form with a reader of its own is found in any case. Options of the user win.
+ * Throws `UsageError` if the file is not that of --preset.
+ * Source: docs/rules/imports.md #known-files.
+ */
+export const findPreset = (first: Uint8Array, options: ReadingOptions): PresetOptions => {
+  const lines = csvHeadLines(first, options['encoding'] ?? null).slice(0, maxHeadLines)
+  return findInHead(
+    { rowsOf: delimiter => lines.map(line => splitLine(line, delimiter)), delimiters: csvDelimiters },
+    options,
+  )
+}
+
+/** Return the options of an import with those of its preset, by the first rows of a worksheet. */
+export const findPresetOfRows = (rows: readonly CsvRow[], options: ReadingOptions): PresetOptions => {
+  const cells = new Map(rows.map(row => [row.line, row.cells]))
+  const lines = Array.from({ length: maxHeadLines }, (_, index) => cells.get(index + 1) ?? [])
+  return findInHead({ rowsOf: () => lines, delimiters: [','] }, options)
 }

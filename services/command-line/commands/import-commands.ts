@@ -3,7 +3,7 @@ import { collectFileCosts, type FileCostCollector } from '../../domain/interchan
 import { presetNames } from '../../domain/interchange/known-files.ts'
 import type { ObjectName } from '../../domain/interchange/reading.ts'
 import { keyVariable, readConfig } from '../../platform/config/config.ts'
-import { openArchive, peekChunks } from '../../platform/interchange/archive.ts'
+import { isWorkbook, openArchive, peekChunks } from '../../platform/interchange/archive.ts'
 import { isSignedText, textFormatOf } from '../../platform/interchange/file-format.ts'
 import { callPatiently, type MessageBody, refusalOf, zoneOfLocation } from '../../reading-import/call-service.ts'
 import { readCsvForm, readCsvRules, readObjectName } from '../../reading-import/csv-options.ts'
@@ -11,6 +11,7 @@ import { findPreset } from '../../reading-import/find-preset.ts'
 import { csvReadingSource } from '../../reading-import/read-csv-readings.ts'
 import { greenButtonSource } from '../../reading-import/read-green-button.ts'
 import { nem12ReadingSource } from '../../reading-import/read-nem12.ts'
+import { openWorksheet } from '../../reading-import/read-worksheet.ts'
 import type { ReadingSource } from '../../reading-import/reading-source.ts'
 import type { Command, CommandInput, CommandOption, CommandOutcome } from '../command.ts'
 import { CommandError, missingFile, missingOptions, UsageError } from '../command.ts'
@@ -105,7 +106,7 @@ const zoneOfReadings = async (
 const maxBufferedBytes = 64 * 2 ** 20
 
 /** First bytes of a file, in which the headings of a known file are searched. */
-const headBytes = 65_536
+const headBytes = 262_144
 
 /** Return a function that opens a file several times. Standard input is buffered. */
 const reopen = async (
@@ -153,7 +154,10 @@ const openGreenButton = async (
 const openReadingSource = async (one: FileImport, costs: FileCostCollector): Promise<ReadingSource> => {
   const { file, progress, input } = one
   const { options } = input
-  const { first, all, close } = await peekChunks(openArchive(file.chunks(progress.addBytes)), headBytes)
+  const { first, all, close } = await peekChunks(
+    openArchive(file.chunks(progress.addBytes), { keepsWorkbook: true }),
+    headBytes,
+  )
   if (isSignedText(first))
     throw new CommandError(
       `${file.name} has signed readings (OCMF). Wattledger does not verify signatures, so it does not import them. Import the readings as CSV.`,
@@ -165,6 +169,11 @@ const openReadingSource = async (one: FileImport, costs: FileCostCollector): Pro
     return source
   }
   if (options['compare'] !== undefined) throw new UsageError('--compare needs a Green Button file, which has costs.')
+  if (isWorkbook(first)) {
+    const { preset, open } = await openWorksheet(all, options)
+    return { ...open(await zoneOfReadings(one, preset.options)), remarks: preset.remarks }
+  }
+  if (options['sheet'] !== undefined) throw new UsageError('--sheet needs a workbook in .xlsx.')
   const preset = findPreset(first, options)
   const rules = readCsvRules(preset.options, await zoneOfReadings(one, preset.options))
   const form = readCsvForm(preset.options)
@@ -193,7 +202,7 @@ const importReadingFile = async (one: FileImport): Promise<ImportReport> => {
 const importReadingsCommand: Command = {
   name: 'import readings',
   operands: ['FILE…'],
-  summary: 'Import meter readings from CSV or Green Button files.',
+  summary: 'Import meter readings from CSV, XLSX or Green Button files.',
   details: [
     'Sends each row as a record. A row that is sent twice counts once, so an import can be repeated.',
     'An interrupted import continues at its last row. FILE.import-state.json has the progress until the end.',

@@ -18,6 +18,7 @@ export const csvFormOptions: Readonly<Record<string, CommandOption>> = {
 
 /** Options of a file with readings. */
 export const readingOptions: Readonly<Record<string, CommandOption>> = {
+  sheet: { value: 'NAME', summary: 'Worksheet of an XLSX file. Default: the first one.' },
   location: { value: 'ID', summary: 'Location of all readings: an id or an own reference.' },
   device: { value: 'ID', summary: 'Device of all readings: an id or an own reference.' },
   unit: { value: 'UNIT', summary: 'Unit of all values.', choices: ['WH', 'KWH', 'W', 'KW'] },

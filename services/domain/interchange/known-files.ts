@@ -19,9 +19,14 @@ const fluviusOptions = { unit: 'KWH', decimal: ',', zone: 'Europe/Brussels', sum
 const datadisOptions = { unit: 'KWH', decimal: ',', interval: 'PT1H' }
 const enedisOptions = { columns: 'end=Horodate,value=Valeur', unit: 'W', interval: 'PT30M' }
 
+const eRedesOptions = {
+  ...{ unit: 'KW', interval: 'PT15M', decimal: ',', zone: 'Europe/Lisbon', 'date-format': 'yyyy/MM/dd HH:mm' },
+  map: lines('Real=1', 'Estimado=0.9'),
+}
+
 /**
  * Known files, the form with the most headings of each preset first. An hour of Datadis is the number of an hour of the local
- * day, up to 25. The power of Enedis is the mean of the half hour that ends at its time. openWB writes both times as seconds.
+ * day, up to 25. The power of Enedis and of E-REDES is the mean of the interval that ends at its time. openWB writes both times as seconds.
  * Source: docs/rules/imports.md #known-files.
  */
 export const knownForms: readonly KnownForm[] = [
@@ -59,6 +64,28 @@ export const knownForms: readonly KnownForm[] = [
       'date-format': 'dd/MM/yyyy n',
       map: lines('R=1', 'E=0.9'),
     },
+  },
+  {
+    preset: 'e-redes',
+    headings: ['Data', 'Hora', 'Consumo medido na IC, Ativa (kW)', 'Injeção na rede medida na IC, Ativa (kW)'],
+    options: {
+      ...eRedesOptions,
+      columns:
+        'end=Data+Hora,value="Consumo medido na IC, Ativa (kW)",value_export="Injeção na rede medida na IC, Ativa (kW)",confidence=4',
+    },
+  },
+  {
+    preset: 'e-redes',
+    headings: ['Data', 'Hora', 'Consumo registado, Ativa (kW)', 'Estado'],
+    options: {
+      ...eRedesOptions,
+      columns: 'end=Data+Hora,value="Consumo registado, Ativa (kW)",confidence=Estado',
+    },
+  },
+  {
+    preset: 'e-redes',
+    headings: ['Data', 'Hora', 'Consumo registado (kW)', 'Estado'],
+    options: { ...eRedesOptions, columns: 'end=Data+Hora,value=Consumo registado (kW),confidence=Estado' },
   },
   {
     preset: 'nem12',

@@ -52,7 +52,7 @@ export type Nem12Reader = {
 const marketOffset = 600
 const minutesOfIntervals: readonly number[] = [5, 15, 30]
 const maxNoted = 100
-/** Cells of a 300 line besides its values: the kind, the date, the quality, two reasons, two times, and a blank one. */
+/** Cells of a 300 line that are not values: the kind, the date, the quality, two reasons, two times, and a blank one. */
 const maxCellsAfterValues = 8
 
 /** Directions by the first letter of a suffix. The market calls energy to the customer an export. */
@@ -64,7 +64,7 @@ const cellOf = (cells: readonly string[], index: number): string => (cells[index
 const flagOf = (quality: string): string =>
   /^[A-Z]\d{0,2}$/i.test(quality) ? quality.slice(0, 1).toUpperCase() : quality
 
-/** Return the start of a day in market time in ms; undefined for a text that is no day such as 20260329. */
+/** Return the start of a day in market time in ms; undefined for a text other than a day such as 20260329. */
 const dayOf = (text: string): number | undefined => {
   const day = parseDate(text.replace(/^(\d{4})(\d{2})(\d{2})$/, '$1-$2-$3'))
   return day === undefined || text.includes('-') ? undefined : day * dayMs - marketOffset * minuteMs
@@ -154,7 +154,7 @@ const readDay = (state: Nem12State, cells: readonly string[], line: number): rea
   return []
 }
 
-/** Give the intervals of a 400 line their quality. */
+/** Set the quality of the intervals of a 400 line. */
 const readQuality = ({ meter, day }: Nem12State, cells: readonly string[], line: number): readonly SourceRow[] => {
   if (meter === null) return []
   const [from, to] = [Number(cellOf(cells, 1)), Number(cellOf(cells, 2))]

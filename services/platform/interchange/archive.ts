@@ -129,12 +129,37 @@ export const peekChunks = async (chunks: Chunks, minBytes = 1): Promise<PeekedCh
   return { first: read.length < 2 ? only : Buffer.concat(read), all: all(), close }
 }
 
-/** Return the content of a file: of the only file in a gzip or zip archive, by its first bytes, or the bytes as they are. */
-export async function* openArchive(chunks: Chunks, limits: ArchiveLimits = archiveLimits): AsyncGenerator<Uint8Array> {
-  const { first, all } = await peekChunks(chunks)
-  const [a, b, c, d] = first
-  if (a === 0x1f && b === 0x8b) yield* gunzipped(all, limits)
-  else if (a === 0x50 && b === 0x4b && c === 3 && d === 4) yield* unzipped(all, limits)
+/** Names of the parts with which the zip file of a workbook begins. */
+const workbookPart = /^(?:\[Content_Types\]\.xml|_rels\/|docProps\/|xl\/)/
+
+const startsWith = (first: Uint8Array, ...bytes: readonly number[]): boolean =>
+  bytes.every((byte, index) => first[index] === byte)
+
+const isZip = (first: Uint8Array): boolean => startsWith(first, 0x50, 0x4b, 3, 4)
+
+/** Return whether a file is a workbook in .xlsx, by its first bytes. */
+export const isWorkbook = (first: Uint8Array): boolean =>
+  isZip(first) && workbookPart.test(Buffer.from(first.subarray(30, 60)).toString('latin1'))
+
+/** Number of bytes that show whether a zip file is a workbook. */
+const firstBytes = 64
+
+/**
+ * Return the content of a file: of the only file in a gzip or zip archive, by its first bytes, or the bytes as they are.
+ * A workbook in .xlsx stays unchanged if `keepsWorkbook`, else it is refused. Throws `Failure` `file_unreadable`.
+ */
+export async function* openArchive(
+  chunks: Chunks,
+  { keepsWorkbook = false, limits = archiveLimits }: { keepsWorkbook?: boolean; limits?: ArchiveLimits } = {},
+): AsyncGenerator<Uint8Array> {
+  const { first, all } = await peekChunks(chunks, firstBytes)
+  if (startsWith(first, 0xd0, 0xcf, 0x11, 0xe0))
+    throw invalid('The file is a workbook in .xls, or with a password. Save it as .xlsx without a password, or as CSV.')
+  if (isWorkbook(first)) {
+    if (!keepsWorkbook) throw invalid('The file is a workbook in .xlsx. Save its worksheet as CSV.')
+    yield* all
+  } else if (startsWith(first, 0x1f, 0x8b)) yield* gunzipped(all, limits)
+  else if (isZip(first)) yield* unzipped(all, limits)
   else yield* all
 }
 

@@ -99,6 +99,19 @@ const nem12Head = '100,NEM12,202604070000,MDP1,RETAILER1'
 /** Two days of market time around the end of summer time in Sydney. */
 const nem12Days = { zone: 'Australia/Sydney', from: '2026-04-03T14:00:00Z', to: '2026-04-05T14:00:00Z' }
 
+/** Quarter hours of 29 March and 25 October in Lisbon by their ends on the clock: the hour from 01:00 is skipped, or comes twice. */
+const eRedesClock = (quarters: number, change: 1 | -1): readonly string[] =>
+  Array.from({ length: quarters }, (_, index) => {
+    const elapsed = (index + 1) * 15
+    const hasChanged = change === 1 ? elapsed >= 60 : elapsed >= 120
+    const minutes = hasChanged ? elapsed + change * 60 : elapsed
+    const [month, day] = change === 1 ? ['03', 29] : ['10', 25]
+    return `2026/${month}/${day + Math.floor(minutes / 1440)};${two(Math.floor(minutes / 60) % 24)}:${two(minutes % 60)}`
+  })
+const eRedesTimes = [...eRedesClock(92, 1), ...eRedesClock(100, -1)]
+const eRedesHead = ['Dados Globais', '', 'CPE;PT0002000000000000AA', 'Mês/Ano;outubro 2026', 'Intervalo:;15 min', '']
+const eRedesDays = { zone: 'UTC', from: '2026-03-29T00:00:00Z', to: '2026-10-26T00:00:00Z' }
+
 const engieRow = (at: number, type: string): string =>
   `"${withOffset(at)}","541400000000000001","0.2","${type}","false"`
 
@@ -146,6 +159,24 @@ export const knownFileSamples: readonly KnownFileSample[] = [
       ' Consumption (kwh), Start, End',
       ...longDayRows(30, (_, at) => [`0.250000, ${withOffset(at)}, ${withOffset(at + 30 * minuteMs)}`]),
     ],
+  },
+  {
+    ...{ name: 'e-redes', preset: 'e-redes', ...eRedesDays },
+    lines: [
+      ...eRedesHead,
+      'Data;Hora;Consumo medido na IC, Ativa (kW);Estado;Injeção na rede medida na IC, Ativa (kW);Estado;Consumo registado (kW);Estado;Injeção registada (kW);Estado',
+      ...eRedesTimes.map(time => `${time};0,348;Real;0,1;Real;0,5;Real;0;Real`),
+    ],
+    // (92 + 100) quarter hours x 0.348 kW / 4, and x 0.1 kW / 4.
+    ...{ bought: 16_704, sold: 4_800, records: 384 },
+  },
+  {
+    ...{ name: 'e-redes without injection', preset: 'e-redes', ...eRedesDays },
+    lines: [
+      ...[...eRedesHead, 'Data;Hora;Consumo registado (kW);Estado'],
+      ...eRedesTimes.map((time, index) => `${time};0,4;${index === 0 ? 'Estimado' : 'Real'}`),
+    ],
+    ...{ bought: 19_200, sold: 0, records: 192 },
   },
   {
     ...{ name: 'nem12', preset: 'nem12', ...nem12Days },

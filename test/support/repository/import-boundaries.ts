@@ -45,6 +45,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'fast-xml-parser': ['services/platform/market-feeds/entsoe.ts', 'services/platform/interchange/xml.ts'],
   'csv-parse': ['services/platform/interchange/csv.ts'],
   fflate: ['services/platform/interchange/archive.ts'],
+  saxen: ['services/platform/interchange/xlsx/xml-elements.ts'],
   undici: ['services/platform/webhook-client/'],
   'ipaddr.js': ['services/platform/webhook-client/'],
   marked: ['services/web/documentation/markdown.ts'],

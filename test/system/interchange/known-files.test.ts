@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { presetNames } from '../../../services/domain/interchange/known-files.ts'
 import { knownFileSamples } from '../../support/interchange/known-file-samples.ts'
+import { makeWorkbook, type TestCell } from '../../support/interchange/make-workbook.ts'
 import { runImport } from '../../support/interchange/run-import.ts'
 import { makeTestFolder } from '../../support/stores/postgres.ts'
 import type { Client } from '../../support/system/client.ts'
@@ -113,4 +114,32 @@ it('a day of NEM12 that comes twice is refused, and the cells of its line are in
     message: expect.stringContaining('line 3'),
   })
   expect(readFileSync(report.refused_file ?? '', 'utf8')).toContain('300,20260404,25,25')
+})
+
+it('a worksheet of E-REDES has the energy of its CSV file, with texts, numbers and dates of the spreadsheet', async () => {
+  const sample = knownFileSamples.find(({ name }) => name === 'e-redes')
+  if (sample === undefined) throw new Error('The sample is missing.')
+  const rows = sample.lines.map(line => line.split(';'))
+  const numbers = rows.map((cells, index): readonly TestCell[] => {
+    if (index < 7) return cells
+    const [date = '', hour = '', value = '', ...rest] = cells
+    const serial = (Date.parse(`${date.replaceAll('/', '-')}T00:00:00Z`) - Date.UTC(1899, 11, 30)) / 86_400_000
+    const [hours = 0, minutes = 0] = hour.split(':').map(Number)
+    const time = { number: String((hours * 60 + minutes) / 1440), style: 2 }
+    return [{ number: String(serial), style: 1 }, time, { number: value.replace(',', '.') }, ...rest]
+  })
+  const client = await system.login()
+  for (const cells of [rows, numbers]) {
+    const location = await makeHome(client, { import: 0.25, export: 0.1 }, { timezone: 'UTC' })
+    const file = join(makeTestFolder(), 'consumos.xlsx')
+    writeFileSync(file, makeWorkbook({ sheets: { Other: [['x']], Leituras: cells }, usesSharedTexts: cells === rows }))
+    const options = ['--location', location, '--sheet', 'Leituras']
+    const { code, report } = await runImport(system.sandbox(), 'readings', [file, ...options])
+    expect([code, report.refused, report.format, report.remarks?.[0]]).toEqual([
+      ...[0, [], 'xlsx'],
+      expect.stringContaining('--preset e-redes.'),
+    ])
+    const { bought, sold, records } = sample
+    expect(await energiesOf(client, location, sample.from, sample.to)).toEqual({ bought, sold, records })
+  }
 })

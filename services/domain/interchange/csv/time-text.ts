@@ -118,9 +118,18 @@ export const isoTime: TimeFormat = {
   },
 }
 
-/** Return a reader of times in a format. An RFC 3339 text with an offset is read in every format. */
+/** Formats that could be taken for ISO 8601 with the day before the month. */
+const dayBeforeMonth = /^yyyy-d/
+
+/**
+ * Return a reader of times in a format. A text of RFC 3339 with an offset, and one of ISO 8601, as cells of a worksheet have
+ * it, are read in every format.
+ */
 export const timeReader = (format: TimeFormat | null): ((text: string) => FileTime | undefined) => {
-  const { read } = format ?? isoTime
+  const readFormat = (format ?? isoTime).read
+  const readsIso = format !== null && !dayBeforeMonth.test(format.pattern)
+  const read = (text: string): FileTime | undefined =>
+    readFormat(text) ?? (readsIso && text[4] === '-' ? isoTime.read(text) : undefined)
   let lastText = ''
   let lastTime: FileTime | undefined
   return text => {

@@ -1,0 +1,138 @@
+import { strToU8 } from 'fflate'
+import { describe, expect, it } from 'vitest'
+import { dateCellText, dateFormatOf, numberCellText } from '../../../../services/domain/interchange/spreadsheet-cell.ts'
+import { isWorkbook, openArchive } from '../../../../services/platform/interchange/archive.ts'
+import { readSheetRows, type SheetForm } from '../../../../services/platform/interchange/xlsx/sheet-rows.ts'
+import { openWorkbook } from '../../../../services/platform/interchange/xlsx/workbook.ts'
+import { makeWorkbook, type TestCell, type TestWorkbook } from '../../../support/interchange/make-workbook.ts'
+
+const form: SheetForm = { sheet: null, skipLines: 0, decimal: '.' }
+
+const read = async (bytes: Uint8Array, options: Partial<SheetForm> = {}) =>
+  (await Array.fromAsync(readSheetRows(await openWorkbook(bytes), { ...form, ...options }))).flat()
+
+const rowsOf = (rows: readonly (readonly TestCell[])[], options: Partial<TestWorkbook> = {}) =>
+  read(makeWorkbook({ sheets: { One: rows }, ...options }))
+
+describe('a cell of a worksheet', () => {
+  it.each([
+    ['0.30000000000000004', '0.3'],
+    ['0.348', '0.348'],
+    ['123456789.123456', '123456789.123456'],
+    ['1234567890.1234567', '1234567890.12346'],
+    ['100', '100'],
+    ['1234567890123456xyz', '1234567890123456xyz'],
+    ['1.2E-3', '1.2E-3'],
+    ['-5.0000000000000001E-2', '-0.05'],
+  ])('with the number %s is read as %s: at most 15 digits', (text, expected) => {
+    expect(numberCellText(text, '.')).toBe(expected)
+    expect(numberCellText(text, ',')).toBe(expected.replace('.', ','))
+  })
+
+  it.each([
+    ['46110', 'date', 1900, '2026-03-29'],
+    ['46110.010416666664', 'date', 1900, '2026-03-29 00:15'],
+    ['46110.999988425923', 'date_time', 1900, '2026-03-29 23:59:59'],
+    ['46109.9999999999', 'date_time', 1900, '2026-03-29 00:00'],
+    ['44648', 'date', 1904, '2026-03-29'],
+    ['0.0104166666666667', 'time', 1900, '00:15'],
+    ['1', 'elapsed', 1900, '24:00'],
+    ['1', 'date', 1900, '1900-01-01'],
+    ['-1', 'date', 1900, '-1'],
+    ['x', 'date', 1900, 'x'],
+  ] as const)('with the date %s as %s since %i is %s', (text, format, system, expected) => {
+    expect(dateCellText(text, format, system)).toBe(expected)
+  })
+
+  it.each([
+    ['General', null],
+    ['0.00', null],
+    ['#,##0.00" days"', null],
+    ['[Red]0.0', null],
+    ['dd/mm/yyyy', 'date'],
+    ['[$-409]d\\-mmm\\-yy', 'date'],
+    ['h:mm AM/PM', 'time'],
+    ['yyyy-mm-dd hh:mm:ss', 'date_time'],
+    ['[h]:mm', 'elapsed'],
+  ])('with the format %s shows %s', (text, expected) => {
+    expect(dateFormatOf(text)).toBe(expected)
+  })
+})
+
+describe('a worksheet', () => {
+  const rows: readonly (readonly TestCell[])[] = [
+    ['Preface & more'],
+    [],
+    ['Date', 'Hour', 'Value', 'Note'],
+    [
+      { number: '46110', style: 1 },
+      { number: '0.0104166666666667', style: 2 },
+      { number: '0.1', style: 6 },
+    ],
+    [null, '00:30', { xml: '<c r="C5" t="b"><v>1</v></c>' }, { xml: '<c t="str"><f>1</f><v>a&amp;b</v></c>' }],
+    ['', '', '  '],
+    [{ number: '46110.5', style: 4 }],
+  ]
+  const expected = [
+    { line: 1, cells: ['Preface & more'] },
+    { line: 3, cells: ['Date', 'Hour', 'Value', 'Note'] },
+    { line: 4, cells: ['2026-03-29', '00:15', '0.1'] },
+    { line: 5, cells: ['', '00:30', 'TRUE', 'a&b'] },
+    { line: 7, cells: ['2026-03-29 12:00'] },
+  ]
+
+  it('has the rows of a CSV file, with the numbers of its rows as lines', async () => {
+    expect(await rowsOf(rows)).toEqual(expected)
+    expect(await rowsOf(rows, { usesSharedTexts: true })).toEqual(expected)
+  })
+
+  it('has rows with the columns of the header after the skipped rows', async () => {
+    const skipped = await read(makeWorkbook({ sheets: { One: rows } }), { skipLines: 2 })
+    expect(skipped.map(({ cells }) => cells.length)).toEqual([4, 4, 4, 4])
+  })
+
+  it('is the first one, or that with the name', async () => {
+    const bytes = makeWorkbook({ sheets: { One: [['a']], Two: [['b']] } })
+    expect(await read(bytes)).toEqual([{ line: 1, cells: ['a'] }])
+    expect(await read(bytes, { sheet: 'two' })).toEqual([{ line: 1, cells: ['b'] }])
+    await expect(read(bytes, { sheet: 'Three' })).rejects.toThrow('Its worksheets are "One", "Two".')
+  })
+})
+
+const sheetPart = 'xl/worksheets/sheet1.xml'
+const withSheet = (xml: string, level: 0 | 6 = 6): Uint8Array =>
+  makeWorkbook({ sheets: { One: [['a']] }, parts: { [sheetPart]: [strToU8(xml), { level }] } })
+const rowOf = (cells: string): string => `<worksheet><sheetData><row r="1">${cells}</row></sheetData></worksheet>`
+
+describe('a workbook is refused', () => {
+  it.each([
+    ['that ends early', makeWorkbook({ sheets: { One: [['a']] } }).subarray(0, 900), 'damaged or incomplete'],
+    ['with invalid XML', withSheet('<worksheet><sheetData></row>'), 'not valid XML'],
+    ['with a document type', withSheet(`<!DOCTYPE x [<!ENTITY a "b">]>${rowOf('')}`), 'not valid XML'],
+    ['with deep elements', withSheet('<a>'.repeat(40)), 'not valid XML'],
+    ['with a huge text', withSheet(rowOf(`<c><v>${' '.repeat(3 * 2 ** 20)}`), 0), 'not valid XML'],
+    ['with a bomb', withSheet(rowOf('<c/>'.repeat(4 * 2 ** 20))), 'inflates to more than 200 times'],
+    ['with 201 columns', withSheet(rowOf('<c r="GS1"><v>1</v></c>')), '201 columns'],
+    ['with a long row', withSheet(rowOf(`<c t="str"><v>${'ab'.repeat(40_000)}</v></c>`)), 'longer than 64 KiB'],
+    ['with rows in another order', withSheet(rowOf('<row r="1"/>')), 'not in order after row 1'],
+  ])('%s', async (_, bytes, message) => {
+    await expect(read(bytes)).rejects.toThrow(new RegExp(message))
+  })
+
+  it('with more than 1,000,000 different texts', async () => {
+    const xml = strToU8(`<sst>${'<si/>'.repeat(1_000_001)}</sst>`)
+    const limited = makeWorkbook({ sheets: { One: [['a']] }, parts: { 'xl/sharedStrings.xml': [xml, { level: 0 }] } })
+    await expect(read(limited)).rejects.toThrow('1,000,000 different texts')
+  })
+
+  it('where only texts are read, and in .xls', async () => {
+    const one = async function* (bytes: Uint8Array) {
+      yield bytes
+    }
+    const workbook = makeWorkbook({ sheets: { One: [['a']] } })
+    expect(isWorkbook(workbook)).toBe(true)
+    await expect(Array.fromAsync(openArchive(one(workbook)))).rejects.toThrow('Save its worksheet as CSV')
+    const old = Buffer.from('d0cf11e0a1b11ae1', 'hex')
+    await expect(Array.fromAsync(openArchive(one(old), { keepsWorkbook: true }))).rejects.toThrow('.xls')
+  })
+})
