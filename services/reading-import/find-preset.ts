@@ -1,5 +1,11 @@
 import type { ColumnChoices } from '../domain/interchange/csv/columns.ts'
-import { type FoundForm, findKnownForm, type KnownForm, knownForms } from '../domain/interchange/known-files.ts'
+import {
+  type FoundForm,
+  findKnownForm,
+  type KnownForm,
+  knownForms,
+  possibleDateFormats,
+} from '../domain/interchange/known-files.ts'
 import { type CsvRow, csvDelimiters, csvHeadLines } from '../platform/interchange/csv.ts'
 import { type ReadingOptions, readReadingColumns } from './csv-options.ts'
 import { UsageError } from './usage-error.ts'
@@ -60,8 +66,27 @@ const missingForm = (preset: string, line: string): UsageError => {
 
 /** First rows of a file: the cells of its lines for each delimiter that it can have. */
 type FileHead = {
-  readonly rowsOf: (delimiter: string) => readonly (readonly string[])[]
+  readonly rowsOf: (delimiter: string, maxRows?: number) => readonly (readonly string[])[]
   readonly delimiters: readonly string[]
+}
+
+/** Return the option --date-format that the times of a file prove. Throws `UsageError` if they can be read in two forms. */
+const dateFormatOf = (
+  { form, delimiter, skipLines }: FoundForm,
+  rowsOf: FileHead['rowsOf'],
+  options: ReadingOptions,
+): ReadingOptions => {
+  if (form.dateFormats === undefined || options['date-format'] !== undefined) return {}
+  const times = rowsOf(delimiter)
+    .slice(skipLines + 1)
+    .map(([time = '']) => time)
+  const possible = possibleDateFormats(form.dateFormats, times)
+  const [format] = possible
+  if (format !== undefined && possible.length === 1) return { 'date-format': format }
+  const choices = form.dateFormats.map(one => `--date-format '${one}'`).join(' or ')
+  throw new UsageError(
+    `--preset ${form.preset}: "${times[0]?.slice(0, 40) ?? ''}" can be a day and a month, or a month and a day, and no day above 12 in the first 256 KiB decides it for all rows. Set ${choices}.`,
+  )
 }
 
 const findInHead = ({ rowsOf, delimiters }: FileHead, options: ReadingOptions): PresetOptions => {
@@ -70,9 +95,9 @@ const findInHead = ({ rowsOf, delimiters }: FileHead, options: ReadingOptions): 
   const forms = knownForms.filter(form =>
     preset === null ? !hasOwnColumns || form.reader !== undefined : form.preset === preset,
   )
-  const found = findKnownForm(rowsOf, delimiters, forms)
-  if (found !== null) return withForm(found, options)
-  if (preset !== null) throw missingForm(preset, rowsOf(delimiters[0] ?? ',')[0]?.join(',') ?? '')
+  const found = findKnownForm(delimiter => rowsOf(delimiter, maxHeadLines), delimiters, forms)
+  if (found !== null) return withForm(found, { ...dateFormatOf(found, rowsOf, options), ...options })
+  if (preset !== null) throw missingForm(preset, rowsOf(delimiters[0] ?? ',', 1)[0]?.join(',') ?? '')
   return { options, choices: readReadingColumns(options), remarks: [], reader: undefined }
 }
 
@@ -83,9 +108,12 @@ const findInHead = ({ rowsOf, delimiters }: FileHead, options: ReadingOptions): 
  * Source: docs/rules/imports.md #known-files.
  */
 export const findPreset = (first: Uint8Array, options: ReadingOptions): PresetOptions => {
-  const lines = csvHeadLines(first, options['encoding'] ?? null).slice(0, maxHeadLines)
+  const lines = csvHeadLines(first, options['encoding'] ?? null)
   return findInHead(
-    { rowsOf: delimiter => lines.map(line => splitLine(line, delimiter)), delimiters: csvDelimiters },
+    {
+      rowsOf: (delimiter, maxRows) => lines.slice(0, maxRows).map(line => splitLine(line, delimiter)),
+      delimiters: csvDelimiters,
+    },
     options,
   )
 }

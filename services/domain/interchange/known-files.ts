@@ -1,3 +1,5 @@
+import { timeFormat } from './csv/time-text.ts'
+
 /** Form of a file that a portal or a device writes. */
 export type KnownForm = {
   readonly preset: string
@@ -11,6 +13,8 @@ export type KnownForm = {
   readonly options: Readonly<Record<string, string>>
   /** Reader of a file whose lines have several kinds. Its first line is found by the headings of the form. */
   readonly reader?: 'nem12'
+  /** Forms of the times in the first column: the only one that fits all of them is used. */
+  readonly dateFormats?: readonly string[]
 }
 
 const lines = (...texts: readonly string[]): string => texts.join('\n')
@@ -18,6 +22,8 @@ const lines = (...texts: readonly string[]): string => texts.join('\n')
 const fluviusOptions = { unit: 'KWH', decimal: ',', zone: 'Europe/Brussels', sum: 'Register' }
 const datadisOptions = { unit: 'KWH', decimal: ',', interval: 'PT1H' }
 const enedisOptions = { columns: 'end=Horodate,value=Valeur', unit: 'W', interval: 'PT30M' }
+
+const solarEdgeDates = ['MM/dd/yyyy HH:mm', 'dd/MM/yyyy HH:mm']
 
 const eRedesOptions = {
   ...{ unit: 'KW', interval: 'PT15M', decimal: ',', zone: 'Europe/Lisbon', 'date-format': 'yyyy/MM/dd HH:mm' },
@@ -86,6 +92,20 @@ export const knownForms: readonly KnownForm[] = [
     preset: 'e-redes',
     headings: ['Data', 'Hora', 'Consumo registado (kW)', 'Estado'],
     options: { ...eRedesOptions, columns: 'end=Data+Hora,value=Consumo registado (kW),confidence=Estado' },
+  },
+  {
+    preset: 'solaredge',
+    headings: ['Time', 'Import (W)', 'Export (W)'],
+    dateFormats: solarEdgeDates,
+    options: { columns: 'start=Time,value=Import (W),value_export=Export (W)', unit: 'W', interval: 'PT15M' },
+  },
+  {
+    preset: 'solaredge',
+    headings: ['Time', 'System Production (W)'],
+    dateFormats: solarEdgeDates,
+    options: {
+      ...{ columns: 'start=Time,value=System Production (W)', unit: 'W', interval: 'PT15M', direction: 'EXPORT' },
+    },
   },
   {
     preset: 'nem12',
@@ -217,4 +237,14 @@ export const findKnownForm = (
     }
   }
   return null
+}
+
+/**
+ * Return the forms among `formats` in which all times can be read. Texts that have none of the forms do not count, so that
+ * all forms are returned for a file without such times.
+ */
+export const possibleDateFormats = (formats: readonly string[], times: readonly string[]): readonly string[] => {
+  const readers = formats.map(timeFormat)
+  const counted = times.filter(time => readers.some(reader => reader?.read(time) !== undefined))
+  return formats.filter((_, index) => counted.every(time => readers[index]?.read(time) !== undefined))
 }

@@ -112,6 +112,10 @@ const eRedesTimes = [...eRedesClock(92, 1), ...eRedesClock(100, -1)]
 const eRedesHead = ['Dados Globais', '', 'CPE;PT0002000000000000AA', 'Mês/Ano;outubro 2026', 'Intervalo:;15 min', '']
 const eRedesDays = { zone: 'UTC', from: '2026-03-29T00:00:00Z', to: '2026-10-26T00:00:00Z' }
 
+/** Quarter hours of the long day by their starts, with the month first. */
+const solarEdgeRows = (cells: string): readonly string[] =>
+  longDayRows(15, minutes => [`10/25/2026 ${clockText(minutes)},${cells}`])
+
 const engieRow = (at: number, type: string): string =>
   `"${withOffset(at)}","541400000000000001","0.2","${type}","false"`
 
@@ -177,6 +181,20 @@ export const knownFileSamples: readonly KnownFileSample[] = [
       ...eRedesTimes.map((time, index) => `${time};0,4;${index === 0 ? 'Estimado' : 'Real'}`),
     ],
     ...{ bought: 19_200, sold: 0, records: 192 },
+  },
+  {
+    ...{ name: 'solaredge', preset: 'solaredge', zone: 'Europe/Berlin', ...longDay },
+    lines: [
+      'Time,Battery Charge Level (%),Consumption (W),System Production (W),Export (W),Self Consumption (W),Import (W)',
+      ...solarEdgeRows('50,800,1000,400,600,200'),
+    ],
+    // 100 quarter hours x 200 W / 4, and x 400 W / 4.
+    ...{ bought: 5_000, sold: 10_000, records: 200 },
+  },
+  {
+    ...{ name: 'solaredge production', preset: 'solaredge', zone: 'Europe/Berlin', ...longDay },
+    lines: ['Time,System Production (W)', ...solarEdgeRows('1000').map(row => row.replace('10/25', '25/10'))],
+    ...{ bought: 0, sold: 25_000, records: 100 },
   },
   {
     ...{ name: 'nem12', preset: 'nem12', ...nem12Days },
