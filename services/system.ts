@@ -186,6 +186,7 @@ const openCredentialsKey = async ({ config, database }: SharedDependencies): Pro
 const openQueries = async (
   shared: SharedDependencies,
   opening: AsyncDisposableStack,
+  chosenRoles: readonly Role[],
 ): Promise<readonly RoleModule[]> => {
   const { database, logger, secrets } = shared
   const credentialsKey = await openCredentialsKey(shared)
@@ -194,7 +195,7 @@ const openQueries = async (
   const queryService = await openQueryService(options, opening)
   const resealing = resealWork({ database, secret: secrets.secret, credentialsKey, logger })
   start([...queryService.leasedWork, ...(resealing === null ? [] : [resealing])])
-  return [queryService, background, openWeb(shared, opening)]
+  return [queryService, background, openWeb(shared, opening, chosenRoles.includes('ingest-gateway'))]
 }
 
 const openRoles = async (
@@ -205,7 +206,8 @@ const openRoles = async (
   const roleModules: RoleModule[] = []
   if (chosenRoles.includes('cost-worker')) roleModules.push(await openCostWorker(shared, stackOf('cost-worker')))
   if (chosenRoles.includes('ingest-gateway')) roleModules.push(openIngestGateway(shared, stackOf('ingest-gateway')))
-  if (chosenRoles.includes('query-service')) roleModules.push(...(await openQueries(shared, stackOf('query-service'))))
+  if (chosenRoles.includes('query-service'))
+    roleModules.push(...(await openQueries(shared, stackOf('query-service'), chosenRoles)))
   if (chosenRoles.includes('webhook-worker'))
     roleModules.push(await openWebhookWorker(shared, stackOf('webhook-worker')))
   return roleModules

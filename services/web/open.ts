@@ -20,10 +20,14 @@ const readOpenIdSettings = ({ secretFile, clientSecret, ...settings }: OpenIdCon
 
 const elapsed = (): number => performance.now()
 
-/** Open the pages for browsers: Connect, and the console, which calls the API. The stack ends their work. */
+/**
+ * Open the pages for browsers: Connect, and the console, which calls the API. The stack ends their work. `isGateway`: the process
+ * takes records.
+ */
 export const openWeb = (
   { config, database, secrets: { secret }, logger, signInFailures }: SharedDependencies,
   opening: AsyncDisposableStack,
+  isGateway: boolean,
 ): RoleModule => {
   const dependencies = { database, secret, at: currentInstant }
   const readLogoUrls = logoUrls(dependencies)
@@ -43,6 +47,7 @@ export const openWeb = (
         peerOf: peerFinder(config.trustedProxies),
         allowsKeys: config.allowsKeySignIn,
         publicUrl: config.publicUrl,
+        gatewayUrl: isGateway ? null : (config.gatewayUrl ?? config.publicUrl),
         provider: config.openId === null ? null : openIdProvider(readOpenIdSettings(config.openId), elapsed),
       })
       for (const path of ['/console', '/console/*']) app.all(path, ({ req, env }) => consoleApp.fetch(req.raw, env))

@@ -6,13 +6,12 @@ import { keyVariable, readConfig } from '../../platform/config/config.ts'
 import { isWorkbook, openArchive, peekChunks } from '../../platform/interchange/archive.ts'
 import { isSignedText, textFormatOf } from '../../platform/interchange/file-format.ts'
 import { callPatiently, type MessageBody, refusalOf, zoneOfLocation } from '../../reading-import/call-service.ts'
-import { readCsvForm, readCsvRules, readObjectName } from '../../reading-import/csv-options.ts'
+import { readObjectName } from '../../reading-import/csv-options.ts'
 import { findPreset } from '../../reading-import/find-preset.ts'
-import { csvReadingSource } from '../../reading-import/read-csv-readings.ts'
 import { greenButtonSource } from '../../reading-import/read-green-button.ts'
-import { nem12ReadingSource } from '../../reading-import/read-nem12.ts'
 import { openWorksheet } from '../../reading-import/read-worksheet.ts'
 import type { ReadingSource } from '../../reading-import/reading-source.ts'
+import { headBytes, tableSource } from '../../reading-import/table-source.ts'
 import type { Command, CommandInput, CommandOption, CommandOutcome } from '../command.ts'
 import { CommandError, missingFile, missingOptions, UsageError } from '../command.ts'
 import { parseAnswer } from '../export/stored-records.ts'
@@ -105,9 +104,6 @@ const zoneOfReadings = async (
 /** Maximum size of standard input in a format that is read twice. */
 const maxBufferedBytes = 64 * 2 ** 20
 
-/** First bytes of a file, in which the headings of a known file are searched. */
-const headBytes = 262_144
-
 /** Return a function that opens a file several times. Standard input is buffered. */
 const reopen = async (
   file: SourceFile,
@@ -175,10 +171,7 @@ const openReadingSource = async (one: FileImport, costs: FileCostCollector): Pro
   }
   if (options['sheet'] !== undefined) throw new UsageError('--sheet needs a workbook in .xlsx.')
   const preset = findPreset(first, options)
-  const rules = readCsvRules(preset.options, await zoneOfReadings(one, preset.options))
-  const form = readCsvForm(preset.options)
-  const openSourceOf = preset.reader === 'nem12' ? nem12ReadingSource : csvReadingSource
-  return { ...openSourceOf(all, form, preset.choices, rules), zone: rules.zone, remarks: preset.remarks }
+  return tableSource(all, preset, await zoneOfReadings(one, preset.options))
 }
 
 const importReadingFile = async (one: FileImport): Promise<ImportReport> => {

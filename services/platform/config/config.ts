@@ -86,6 +86,11 @@ export const environment = z.object({
     })
     .optional()
     .describe('Address of the service in browsers, such as https://meters.example.com. Links for users begin with it.'),
+  WATTLEDGER_GATEWAY_URL: z
+    .url({ protocol: /^https?$/ })
+    .refine(text => isOrigin(text), { message: 'must be an address without a path, such as http://gateway:8080' })
+    .optional()
+    .describe('Address of the gateways for imports of a console without one. Default: WATTLEDGER_PUBLIC_URL.'),
   WATTLEDGER_CONSOLE_KEY_SIGN_IN: z
     .enum(['on', 'off'])
     .default('on')
@@ -209,6 +214,7 @@ export type Config = DistributedSettings & {
   readonly connectPath: string
   /** Origin of the service in browsers, without a slash at its end; null if it is unknown. */
   readonly publicUrl: string | null
+  readonly gatewayUrl: string | null
   /** People may sign in to the console with an API key. */
   readonly allowsKeySignIn: boolean
   /** OpenID provider for users of the console; null without one. */
@@ -266,6 +272,7 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     formerCredentialsKeys: value.WATTLEDGER_FORMER_CREDENTIALS_KEYS,
     connectPath: value.WATTLEDGER_CONNECT_PATH,
     publicUrl,
+    gatewayUrl: value.WATTLEDGER_GATEWAY_URL === undefined ? null : new URL(value.WATTLEDGER_GATEWAY_URL).origin,
     openId: readOpenIdConfig(value, publicUrl),
     allowsKeySignIn: value.WATTLEDGER_CONSOLE_KEY_SIGN_IN === 'on',
     ...distributed,

@@ -27,6 +27,8 @@ export type ConsoleDependencies = {
   readonly bearerTokens: BearerTokens
   /** Secret for the hashes of sessions and keys. */
   readonly secret: Secret
+  /** Address of the gateways, to which imports send readings; null if this process is a gateway. */
+  readonly gatewayUrl: string | null
   /** The API of this service. */
   readonly fetch: FetchApi
   /** Return the current time in ms. */

@@ -18,6 +18,8 @@ import { eventRoutes } from './events/events.ts'
 import { webhookRoutes } from './events/webhooks.ts'
 import { findRoutes } from './find/find.ts'
 import { isSecure, readOwnForm, type SentForms, sentForms } from './forms.ts'
+import { importPath } from './imports/import-form.ts'
+import { importAnswers, importRoutes } from './imports/import-pages.ts'
 import { keyRoutes } from './keys.ts'
 import type { ApiCall } from './kit/api-requests.ts'
 import { type LastActions, lastActions } from './kit/last-action.ts'
@@ -134,6 +136,7 @@ const withSession = async (
   dependencies: ConsoleDependencies,
   { req, env }: Context,
   answer: (request: SignedInRequest, token: string) => Promise<Response> | Response,
+  readForm = readOwnForm,
 ): Promise<Response> => {
   const at = dependencies.at()
   const path = trimEnd(req.path, '/')
@@ -141,7 +144,7 @@ const withSession = async (
   const session = token === null ? null : await sessionOf(dependencies, token, at)
   if (token === null || session === null) return redirect(`${signInPath}?${new URLSearchParams({ next: path })}`)
   const audience = { session, csrf: formToken(dependencies.secret, token) }
-  const form = req.method === 'POST' ? await readOwnForm(req.raw, dependencies.secret, token) : new URLSearchParams()
+  const form = req.method === 'POST' ? await readForm(req.raw, dependencies.secret, token) : new URLSearchParams()
   if (form === null) return pageAnswer(foreignFormPage, path, audience)
   const origin = dependencies.publicUrl ?? req.header('origin') ?? null
   const peer = dependencies.peerOf(env, req.raw.headers)
@@ -170,42 +173,45 @@ const endSession = async (dependencies: ConsoleDependencies, request: Request, t
 /** Restrict each id of a path to characters that are safe in the path of an API request. */
 const honoPath = (path: string): string => path.replace(/:\w+/g, '$&{[\\w-]{1,64}}')
 
+/** Create the routes of all pages. */
+const routesOf = (dependencies: ConsoleDependencies): readonly ConsoleRoute[] => [
+  ...overviewRoutes,
+  ...findRoutes,
+  ...costRoutes,
+  ...recordRoutes,
+  ...correctionRoutes,
+  ...importRoutes,
+  ...batchRoutes,
+  ...sessionRoutes,
+  ...statementRoutes,
+  ...simulationRoutes,
+  ...priceRoutes,
+  ...scheduleRoutes,
+  ...objectRoutes(locationKind),
+  ...objectRoutes(deviceKind),
+  ...objectRoutes(customerKind),
+  ...tariffEditorRoutes,
+  ...objectRoutes(tariffKind),
+  ...planVersionRoutes,
+  ...planRoutes,
+  ...objectRoutes(planKind),
+  ...objectRoutes(chargeKind),
+  ...objectRoutes(calendarKind),
+  ...eventRoutes,
+  ...webhookRoutes,
+  ...keyRoutes(dependencies),
+  ...accountRoutes,
+  ...peopleRoutes,
+  ...myAccountRoutes(dependencies),
+  ...auditLogRoutes(dependencies),
+]
+
 /**
  * Create the console: pages for users with an API key. Each page calls the API with the key's permissions.
  * Only API keys and account settings are read and written without the API.
  * Source: docs/rules/authentication.md #console.
  */
 export const createConsole = (dependencies: ConsoleDependencies): Hono => {
-  const routes = [
-    ...overviewRoutes,
-    ...findRoutes,
-    ...costRoutes,
-    ...recordRoutes,
-    ...correctionRoutes,
-    ...batchRoutes,
-    ...sessionRoutes,
-    ...statementRoutes,
-    ...simulationRoutes,
-    ...priceRoutes,
-    ...scheduleRoutes,
-    ...objectRoutes(locationKind),
-    ...objectRoutes(deviceKind),
-    ...objectRoutes(customerKind),
-    ...tariffEditorRoutes,
-    ...objectRoutes(tariffKind),
-    ...planVersionRoutes,
-    ...planRoutes,
-    ...objectRoutes(planKind),
-    ...objectRoutes(chargeKind),
-    ...objectRoutes(calendarKind),
-    ...eventRoutes,
-    ...webhookRoutes,
-    ...keyRoutes(dependencies),
-    ...accountRoutes,
-    ...peopleRoutes,
-    ...myAccountRoutes(dependencies),
-    ...auditLogRoutes(dependencies),
-  ]
   const state: ConsoleState = { forms: sentForms(), share: fairShare(pageLimits), actions: lastActions() }
   const app = new Hono({ strict: false })
   app.use(async ({ req }, next) => {
@@ -227,7 +233,17 @@ export const createConsole = (dependencies: ConsoleDependencies): Hono => {
   app.post(signOutPath, context =>
     withSession(dependencies, context, (_, token) => endSession(dependencies, context.req.raw, token)),
   )
-  for (const route of routes) {
+  const answerImport = importAnswers(dependencies)
+  // The answer reads its form itself, because the form has a file.
+  app.post(importPath, context =>
+    withSession(
+      dependencies,
+      context,
+      (request, token) => answerImport(context.req.raw, request, token),
+      async () => new URLSearchParams(),
+    ),
+  )
+  for (const route of routesOf(dependencies)) {
     app.on(route.method, honoPath(route.path), context =>
       withSession(dependencies, context, request =>
         answerRoute(dependencies, state, route, request, Object.values(context.req.param())),

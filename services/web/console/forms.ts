@@ -14,7 +14,7 @@ const readForm = async (request: Request): Promise<URLSearchParams | null> => {
 }
 
 /** Return true if the Origin header names this host. */
-const isSameSite = (request: Request): boolean => {
+export const isSameSite = (request: Request): boolean => {
   const origin = request.headers.get('origin')
   return origin !== null && URL.canParse(origin) && new URL(origin).host === request.headers.get('host')
 }

@@ -19,6 +19,7 @@ const navigationGroups: readonly NavigationGroup[] = [
       ['/console/sessions', 'Sessions'],
       ['/console/records', 'Records'],
       ['/console/corrections', 'Corrections'],
+      ['/console/imports', 'Import readings'],
       ['/console/statements', 'Statements'],
       ['/console/simulations', 'Simulations'],
       ['/console/unpriced', 'Unpriced energy'],
@@ -63,6 +64,7 @@ const navigationGroups: readonly NavigationGroup[] = [
 
 /** Access of pages that not every visitor may open. The others show what the API allows. */
 const accessOf: Readonly<Record<string, Access>> = {
+  '/console/imports': 'metering',
   '/console/people': 'owner',
   '/console/keys': 'owner',
   '/console/audit-log': 'read',

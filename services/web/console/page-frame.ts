@@ -1,6 +1,6 @@
 import { imageSources } from '../../contract/registry/account-brand.ts'
 import { brand } from '../ui-kit/frame.ts'
-import { type Content, type Html, html } from '../ui-kit/html.ts'
+import { asMarkup, type Content, type Html, html } from '../ui-kit/html.ts'
 import { type ApiCall, apiRequests, partRequests } from './kit/api-requests.ts'
 import type { TableView } from './kit/data-table.ts'
 import { doneNotice } from './kit/done-notice.ts'
@@ -147,6 +147,46 @@ const htmlAnswer = (
 /** Create the response with a page. */
 export const pageAnswer = (view: PageView, path: string, audience: PageAudience): Response =>
   htmlAnswer(pageDocument(view, path, audience), view.status ?? 200, audience, view.images)
+
+/** Place of the parts of a streamed page. */
+export const partsMarker: Html = asMarkup('<!--parts-->')
+
+/** Parts of a page in their order. `end` is called after the last part, and if the browser left. */
+type PageParts = { readonly parts: AsyncGenerator<Html>; readonly end: () => void }
+
+/**
+ * Create a response that sends parts as they are ready. They are at the marker of the page, or alone if `view` is null.
+ */
+export const streamAnswer = (
+  view: PageView | null,
+  path: string,
+  audience: PageAudience,
+  { parts, end }: PageParts,
+): Response => {
+  const [before = '', after = ''] =
+    view === null ? [] : String(pageDocument(view, path, audience)).split(String(partsMarker))
+  const encoder = new TextEncoder()
+  const body = new ReadableStream<Uint8Array>({
+    start: controller => controller.enqueue(encoder.encode(before)),
+    pull: async controller => {
+      try {
+        const next = await parts.next()
+        controller.enqueue(encoder.encode(next.done === true ? after : String(next.value)))
+        if (next.done !== true) return
+        controller.close()
+        end()
+      } catch (error) {
+        end()
+        throw error
+      }
+    },
+    cancel: async () => {
+      end()
+      await parts.return(undefined)
+    },
+  })
+  return new Response(body, { headers: { ...headers, 'Content-Type': 'text/html; charset=utf-8' } })
+}
 
 /** Redirect to another page of the console. */
 export const redirect = (to: string, audience: Pick<PageAudience, 'cookie'> = {}): Response =>

@@ -1,4 +1,4 @@
-// Adds charts, the live list of events and the key of the search. The pages also work without this script.
+// Adds charts, the live list of events, the answer of an import and the key of the search. The pages also work without this script.
 {
   const all = (selector, within = document) => [...within.querySelectorAll(selector)]
 
@@ -28,6 +28,44 @@
         if (answer.ok) part.innerHTML = await answer.text()
       })
       .catch(() => undefined)
+  }
+
+  // Show the answer of an import in the page of its form, so that the browser keeps the chosen file.
+  const upload = document.querySelector('form[data-part]')
+  if (upload) {
+    const part = document.getElementById(upload.dataset.part)
+    const show = async answer => {
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
+      let text = ''
+      for (let next = await reader.read(); !next.done; next = await reader.read()) {
+        text += next.value
+        if (answer.ok) part.innerHTML = text
+      }
+      if (!answer.ok)
+        part.innerHTML = new DOMParser().parseFromString(text, 'text/html').querySelector('main')?.innerHTML ?? ''
+    }
+    upload.addEventListener('submit', async event => {
+      event.preventDefault()
+      const body = new FormData(upload, event.submitter)
+      const buttons = all('button[type=submit]', upload)
+      for (const button of buttons) button.disabled = true
+      part.textContent = 'The file is on its way…'
+      try {
+        const headers = { 'X-Part': upload.dataset.part }
+        const answer = await fetch(upload.action, { method: 'POST', body, headers, redirect: 'manual' })
+        if (answer.type === 'opaqueredirect') return location.reload()
+        await show(answer)
+      } catch {
+        const text = 'The connection ended. Readings that were sent are stored. Send the file again: each counts once.'
+        part.insertAdjacentHTML('beforeend', `<p class="notice bad">${text}</p>`)
+      }
+      for (const button of buttons) button.disabled = false
+    })
+    upload.addEventListener('dragover', event => event.preventDefault())
+    upload.addEventListener('drop', event => {
+      event.preventDefault()
+      if (event.dataTransfer.files.length > 0) upload.elements.file.files = event.dataTransfer.files
+    })
   }
 
   // Poll the newest rows and add the unknown ones. Events that are committed late are found too.

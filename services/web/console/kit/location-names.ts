@@ -41,8 +41,8 @@ export const locationColumn = <Item>(names: LocationNames, locationOf: (item: It
 })
 
 /** Input of a location with the newest locations as suggestions. A browser also finds them by their names. */
-export const locationField = (names: LocationNames, value: string): Html =>
-  html`${field('location_id', 'Location ID or reference', { value, required: true, list: 'known-locations' })}
+export const locationField = (names: LocationNames, value: string, required = true): Html =>
+  html`${field('location_id', 'Location ID or reference', { value, required, list: 'known-locations' })}
 <datalist id="known-locations">${[...names].map(
     ([id, { name, reference }]) =>
       html`<option value="${reference === null ? id : enteredText(`${anyKindPrefix}${reference}`)}">${name ?? ''}</option>`,

@@ -27,6 +27,7 @@ const consoleWith = (allowsKeys: boolean) =>
     fetch: (request: Request) => service.app.fetch(request),
     logger: { error: keepError, warn: keepError },
     provider: null,
+    gatewayUrl: null,
   })
 const [withKeys, withoutKeys] = [consoleWith(true), consoleWith(false)]
 type Console = typeof withKeys

@@ -29,6 +29,7 @@ const onSignInFailure = (failure: SignInFailure) => void failures.push(failure)
 const consoleWith = ({ issuer }: Pick<RunningProvider, 'issuer'>) =>
   createConsole({
     ...{ database: service.database, secret, bearerTokens: bearerTokens(secret), publicUrl: origin, allowsKeys: true },
+    gatewayUrl: null,
     ...{
       passwords: passwordHasher(),
       throttle: signInThrottle(),

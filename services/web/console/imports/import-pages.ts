@@ -1,0 +1,196 @@
+import { mayCall } from '../../../contract/operation.ts'
+import type { TokenGrant } from '../../../platform/access/bearer-token.ts'
+import { fairShare } from '../../../platform/concurrency/fair-share.ts'
+import { isFailure } from '../../../platform/failure.ts'
+import { appendAudit } from '../../../platform/postgres/registry/audit-log.ts'
+import { withTenant } from '../../../platform/postgres/transaction.ts'
+import { CallError } from '../../../reading-import/call-service.ts'
+import { UsageError } from '../../../reading-import/usage-error.ts'
+import { type Html, html } from '../../ui-kit/html.ts'
+import { apiFor } from '../api.ts'
+import type { ConsoleDependencies } from '../console-dependencies.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
+import { type LocationNames, newestLocations } from '../kit/location-names.ts'
+import { type PageView, pageAnswer, partsMarker, streamAnswer } from '../page-frame.ts'
+import { errorNotice, foreignFormPage, problemPage } from '../page-parts.ts'
+import { isOwnForm } from '../session.ts'
+import { columnMenus, importInputs, importPath, optionsOfForm } from './import-form.ts'
+import { fileChunks, readUpload, type Upload } from './import-upload.ts'
+import { importFault, importResult, previewResult, progressLine } from './import-view.ts'
+import { type ImportRun, openUpload, startImport } from './run-import.ts'
+import { sessionCalls } from './session-calls.ts'
+
+/** Imports and previews that a process runs at the same time. No request waits for a turn, because its file needs memory. */
+const importLimits = { maxConcurrent: 4, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 0 }
+const never = new AbortController().signal
+/** Time between two lines of progress in ms. A proxy cuts an answer without bytes after 40 s. */
+const progressMs = 2_000
+
+const mayImport = ({ session }: Pick<ConsoleRequest, 'session'>): boolean =>
+  mayCall({ access: 'metering' }, session.scope)
+
+const forbidden = {
+  code: 'insufficient_scope',
+  message: 'Sign in with a key or as a user that may send records.',
+  field: null,
+}
+
+const tooLarge = problemPage(
+  'File too large',
+  'The file has more than 15 MiB. Compress it with gzip or zip, or use "npx wattledger import readings".',
+  413,
+)
+const busy = problemPage(
+  'Another import runs',
+  'Your account has an import in work, or this process has several. Send the form again after their end.',
+  503,
+)
+const noFile = errorNotice({ code: 'field_missing', message: 'Choose a file.', field: 'file' })
+
+const importPage = (
+  request: Pick<ConsoleRequest, 'session' | 'csrf'>,
+  names: LocationNames,
+  { form, part }: { readonly form: URLSearchParams; readonly part: Html | null },
+): PageView => {
+  const title = 'Import readings'
+  if (!mayImport(request)) return { title, status: 403, body: html`<h1>${title}</h1>${errorNotice(forbidden)}` }
+  const mode = request.session.liveMode ? 'live' : 'test'
+  return {
+    title,
+    body: html`<h1>${title}</h1>
+<p class="lead">Send the readings of a CSV file to the ${mode} data of this account. A preview stores nothing.</p>
+<form class="form" method="post" action="${importPath}" enctype="multipart/form-data" data-part="import-part">
+<input type="hidden" name="csrf" value="${request.csrf}">
+${importInputs(names, form)}
+<div class="actions"><button type="submit" name="step" value="preview">Preview</button>
+<button type="submit" name="step" value="import">Import into ${mode} data</button></div>
+<div id="import-part" role="status" aria-label="Preview and result">${part}</div></form>
+<section><h2>Before you import</h2>
+<p>A reading that is sent twice counts once. A reading with another value replaces the stored value.</p>
+<p>An import cannot be undone as a whole. <a href="/console/corrections">Corrections</a> lists the values that an import replaced. To cancel an interval that
+the import added, import it again with the value 0. To withdraw a register reading, import the word <code>withdrawn</code> as its value.</p>
+<p>Keep this page open until the result appears. An import ends if you leave the page. The readings that it sent before stay stored.</p></section>`,
+  }
+}
+
+const messageOf = (error: unknown): string | null =>
+  error instanceof UsageError || error instanceof CallError || (isFailure(error) && !error.retriable)
+    ? error.message
+    : null
+
+type Answered = Pick<ConsoleRequest, 'session' | 'at'> & { readonly form: URLSearchParams; readonly file: File }
+
+/** Write the audit entry of an import that sent readings. */
+const auditImport = (
+  { database, at }: Pick<ConsoleDependencies, 'database' | 'at'>,
+  { session, file }: Answered,
+  { accepted, refusedCount }: ImportRun,
+  isComplete: boolean,
+): Promise<void> =>
+  withTenant(database, session, transaction =>
+    appendAudit(transaction.query, transaction, {
+      ...{ actor: session.keyId, action: 'readings.import', objectId: null, at: at() },
+      detail: { file: file.name.slice(0, 255), accepted, refused: refusedCount, is_complete: isComplete },
+    }),
+  )
+
+/** Run the import or its preview, and write its progress and its result as parts of the page. */
+async function* importParts(
+  dependencies: ConsoleDependencies,
+  answered: Answered,
+  signal: AbortSignal,
+): AsyncGenerator<Html> {
+  const { session, at, form, file } = answered
+  const isPreview = form.get('step') !== 'import'
+  const sign = (subject: TokenGrant) => dependencies.bearerTokens.sign(subject, dependencies.at())
+  const calls = sessionCalls({ fetch: dependencies.fetch, sign, gatewayUrl: dependencies.gatewayUrl }, session)
+  let run: ImportRun | null = null
+  let headings: readonly string[] = []
+  let [fault, isDone]: [Html | null, boolean] = [null, false]
+  try {
+    const chunks = fileChunks(file, session.accountId)
+    const opened = await openUpload(chunks, optionsOfForm(form), { calls, signal }, found => {
+      headings = found
+    })
+    const started = startImport({ file: opened, calls, isPreview, at, signal })
+    run = started.run
+    const ended = started.done.then(() => true)
+    // The error is thrown by the race below.
+    ended.catch(() => undefined)
+    while (!(await Promise.race([ended, pause()]))) yield progressLine(opened, run)
+    isDone = true
+    yield isPreview ? previewResult(opened, run) : importResult(opened, run)
+  } catch (error) {
+    const message = messageOf(error)
+    if (message === null && !signal.aborted) dependencies.logger.error({ err: error }, 'Import failed')
+    fault = importFault(message ?? 'The service failed. Send the form again later.', run, isPreview)
+  } finally {
+    if (!isPreview && run !== null && run.accepted > 0) await auditImport(dependencies, answered, run, isDone)
+  }
+  if (fault !== null) yield fault
+  if (headings.length > 0) yield columnMenus(headings, form)
+}
+
+const pause = async (): Promise<false> => {
+  await new Promise(resolve => setTimeout(resolve, progressMs))
+  return false
+}
+
+/** Read the sent form with its file. Returns the page of a refusal: of the rights, the size, or a form of another site. */
+const readImport = async (
+  { secret }: Pick<ConsoleDependencies, 'secret'>,
+  raw: Request,
+  request: Pick<ConsoleRequest, 'session' | 'csrf'>,
+  token: string,
+): Promise<Upload | PageView> => {
+  if (!mayImport(request)) return importPage(request, new Map(), { form: new URLSearchParams(), part: null })
+  const upload = await readUpload(raw, request.session.accountId)
+  if (upload === 'too_large') return tooLarge
+  return upload !== null && isOwnForm(secret, token, upload.form.get('csrf') ?? '') ? upload : foreignFormPage
+}
+
+/** Answers of the import form. At most one per account runs. */
+export const importAnswers = (dependencies: ConsoleDependencies) => {
+  const share = fairShare(importLimits)
+  return async (
+    raw: Request,
+    request: Pick<ConsoleRequest, 'session' | 'csrf' | 'at'>,
+    token: string,
+  ): Promise<Response> => {
+    const { session, at } = request
+    const release = await share.acquire(session.accountId, never)
+    if (release === null) return pageAnswer(busy, importPath, request)
+    const stop = new AbortController()
+    const end = (): void => {
+      if (stop.signal.aborted) return
+      stop.abort()
+      release()
+    }
+    try {
+      const sent = await readImport(dependencies, raw, request, token)
+      if ('title' in sent) {
+        end()
+        return pageAnswer(sent, importPath, request)
+      }
+      const { form, file } = sent
+      const parts = file === null ? oneOf(noFile) : importParts(dependencies, { session, at, form, file }, stop.signal)
+      if (raw.headers.has('x-part')) return streamAnswer(null, importPath, request, { parts, end })
+      const sign = (subject: TokenGrant) => dependencies.bearerTokens.sign(subject, at)
+      const names = await newestLocations({ api: apiFor({ fetch: dependencies.fetch, sign }, session, []) })
+      return streamAnswer(importPage(request, names, { form, part: partsMarker }), importPath, request, { parts, end })
+    } catch (error) {
+      end()
+      throw error
+    }
+  }
+}
+
+async function* oneOf(part: Html): AsyncGenerator<Html> {
+  yield part
+}
+
+const showPage = async (request: ConsoleRequest): Promise<PageView> =>
+  importPage(request, await newestLocations(request), { form: request.query, part: null })
+
+/** Page with the form of an import. */
+export const importRoutes: readonly ConsoleRoute[] = [getRoute(importPath, showPage)]

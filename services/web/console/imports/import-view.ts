@@ -1,0 +1,138 @@
+import { objectNameText } from '../../../contract/interchange/file-reading.ts'
+import { writeDate } from '../../../domain/civil-date.ts'
+import { writeInstant } from '../../../domain/instant.ts'
+import { energyScale, formatDecimal } from '../../../domain/quantity.ts'
+import { fullConfidence } from '../../../domain/record/record.ts'
+import { asMarkup, type Html, html } from '../../ui-kit/html.ts'
+import { counted, energy, wholeNumber } from '../kit/amount.ts'
+import { errorNotice, facts, instant, row, successNotice, table } from '../page-parts.ts'
+import { messageForPage } from './import-form.ts'
+import type { DaySum, ImportRun, OpenedFile, ShownReading, ShownRefusal } from './run-import.ts'
+
+/** Refused rows of the table, and bytes of the downloaded file. Browsers refuse larger links. */
+const [shownRefusals, maxFileBytes] = [100, 1_000_000]
+
+const quoted = (cell: string): string => (/[",\n\r]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
+
+/** Write refused rows as CSV, as many as the link to the file can have. */
+const refusedCsv = (rows: readonly ShownRefusal[]): { readonly text: string; readonly count: number } => {
+  const lines = ['line,field,code,message,row']
+  let bytes = 0
+  for (const { line, field, code, message, cells } of rows) {
+    const text = [String(line), field ?? '', code, message, cells.map(quoted).join(',')].map(quoted).join(',')
+    bytes += Buffer.byteLength(text) + 1
+    if (bytes > maxFileBytes) break
+    lines.push(text)
+  }
+  return { text: `${lines.join('\n')}\n`, count: lines.length - 1 }
+}
+
+const refusedRows = ({ refused, refusedCount }: ImportRun): Html | null => {
+  if (refusedCount === 0) return null
+  const file = refusedCsv(refused)
+  const link = `data:text/csv;charset=utf-8;base64,${Buffer.from(file.text).toString('base64')}`
+  const some = file.count < refusedCount ? `first ${wholeNumber(String(file.count))} ` : ''
+  return html`<h3>Refused rows</h3>
+<p><a download="refused.csv" href="${asMarkup(link)}">Download the ${some}refused rows</a></p>${table(
+    'Refused rows',
+    ['Line', 'Column', 'Reason', 'Row'],
+    refused
+      .slice(0, shownRefusals)
+      .map(({ line, field, message, cells }) =>
+        row(String(line), field ?? '', messageForPage(message), cells.join(', ').slice(0, 200)),
+      ),
+    '',
+  )}`
+}
+
+const directionNames: Readonly<Record<string, string>> = { IMPORT: 'bought', EXPORT: 'sold', LOCAL: 'own generation' }
+
+const wattHours = (value: bigint): string => formatDecimal(value, energyScale)
+
+const firstRow = ({ reading, record }: ShownReading, zone: string) =>
+  row(
+    String(reading.line),
+    objectNameText(reading.device ?? reading.location),
+    instant(writeInstant(reading.start), zone),
+    record === null ? '' : instant(writeInstant(record.end), zone),
+    record === null
+      ? `register: ${reading.value === 'null' ? 'withdrawn' : `${reading.value} ${reading.units}`}`
+      : `${wattHours(record.energy)} Wh`,
+    record === null ? '' : (directionNames[record.tariffDirection] ?? ''),
+    record === null || record.confidence === fullConfidence
+      ? 'actual'
+      : `estimate, ${record.confidence / fullConfidence}`,
+  )
+
+const dayRows = (days: readonly DaySum[]): Html =>
+  table(
+    'Sums of the days',
+    ['Day', 'Direction', 'Energy'],
+    [...days]
+      .sort((a, b) => a.day - b.day)
+      .map(({ day, direction, energy: sum }) =>
+        row(writeDate(day), directionNames[direction] ?? direction, energy(wattHours(sum))),
+      ),
+    'The file has no accepted interval. Readings of registers have no sums before the import.',
+  )
+
+const countsOf = ({ source }: OpenedFile, { accepted, refusedCount }: ImportRun): Html => {
+  const { rows, blank, unselected = 0 } = source.counts()
+  return facts(
+    ['Rows', wholeNumber(String(rows))],
+    ['Accepted readings', wholeNumber(String(accepted))],
+    ['Refused rows', wholeNumber(String(refusedCount))],
+    ['Rows without a value', wholeNumber(String(blank + unselected))],
+  )
+}
+
+const remarksOf = ({ source }: OpenedFile): readonly Html[] =>
+  [...(source.remarks ?? []), ...source.notes().noted.map(({ path, message }) => `${path.slice(1)}: ${message}`)]
+    .slice(0, 20)
+    .map(text => html`<p>${messageForPage(text)}</p>`)
+
+/** Show the preview of a file. */
+export const previewResult = (file: OpenedFile, run: ImportRun): Html => {
+  const zone = file.zone.name
+  return html`<h2>Preview</h2>
+<p>Nothing is stored yet. Times are in ${zone}.</p>
+${countsOf(file, run)}${remarksOf(file)}
+<h3>First readings as they would be stored</h3>${table(
+    'First readings',
+    ['Line', 'Location or device', 'Start', 'End', 'Value', 'Direction', 'Quality'],
+    run.first.map(one => firstRow(one, zone)),
+    'No reading is accepted.',
+  )}
+<h3>Sums of the days</h3>${dayRows([...run.days.values()])}${refusedRows(run)}`
+}
+
+/** Show the result of an import. */
+export const importResult = (file: OpenedFile, run: ImportRun): Html => {
+  const { pending, replaced } = run.receipts
+  return html`<h2>Result</h2>
+${successNotice(`Import ended: ${counted(String(run.accepted), 'reading')} accepted.`)}
+${countsOf(file, run)}${remarksOf(file)}
+${
+  replaced === null || replaced === 0
+    ? null
+    : html`<p>${counted(String(replaced), 'stored record')} replaced with another value. <a href="/console/corrections">Corrections</a> has the values before and after.</p>`
+}
+${pending === 0 ? null : html`<p>${counted(String(pending), 'batch')} will be priced later.</p>`}
+${
+  run.unknown === 0
+    ? null
+    : html`<p>Whether ${counted(String(run.unknown), 'register reading')} failed later is unknown. Look at the failed records.</p>`
+}${refusedRows(run)}`
+}
+
+/** Show a running import. */
+export const progressLine = (file: OpenedFile, run: ImportRun): Html =>
+  html`<p>${wholeNumber(String(file.source.counts().rows))} rows read, ${wholeNumber(String(run.accepted))} accepted, ${wholeNumber(String(run.refusedCount))} refused…</p>`
+
+/** Show why an import or a preview ended early. Rows that were sent before are stored. */
+export const importFault = (message: string, run: ImportRun | null, isPreview: boolean): Html =>
+  html`${errorNotice({ code: 'import', message: messageForPage(message), field: null })}${
+    isPreview || run === null || run.accepted === 0
+      ? null
+      : html`<p>${counted(String(run.accepted), 'reading')} before the fault are stored. Import the file again: each reading counts once.</p>`
+  }`
