@@ -12,13 +12,23 @@ export type SeenPage = {
 export type Visitor = {
   readonly cookies: Map<string, string>
   readonly get: (path: string) => Promise<SeenPage>
-  /** Load a page and send its form with this action and its hidden fields; `more` adds or replaces fields. */
+  /**
+   * Load a page and send its form with this action and its hidden fields; `more` adds or replaces fields. In a form with a
+   * file, the member `file` is the content of the file.
+   */
   readonly send: (
     page: string,
     action: string,
     more?: Readonly<Record<string, string>>,
     headers?: Readonly<Record<string, string>>,
   ) => Promise<SeenPage>
+}
+
+const formWithFile = ({ file = '', ...members }: Readonly<Record<string, string>>): FormData => {
+  const body = new FormData()
+  for (const [name, value] of Object.entries(members)) body.append(name, value)
+  body.append('file', new Blob([file]), 'file.csv')
+  return body
 }
 
 /** Create a visitor without cookies for the service at `base`. */
@@ -40,12 +50,15 @@ export const openVisitor = (base: string): Visitor => {
     get: async path => seen(await fetch(base + path, { redirect: 'manual', headers: { cookie: cookie() } })),
     send: async (page, action, more = {}, headers = {}) => {
       const { text } = await self.get(page)
-      const [, inner = ''] = text.split(`action="${action}">`)
+      const [, form = ''] = text.split(`action="${action}"`)
+      const [tag = '', inner = ''] = form.split(/>([\s\S]*)/)
       const hidden = [
         ...(inner.split('</form>')[0] ?? '').matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g),
       ]
       const members = { ...Object.fromEntries(hidden.map(([, name, value]) => [name, value])), ...more }
-      const body = new URLSearchParams(members as Record<string, string>)
+      const body = tag.includes('multipart/form-data')
+        ? formWithFile(members as Record<string, string>)
+        : new URLSearchParams(members as Record<string, string>)
       return seen(
         await fetch(base + action, {
           method: 'POST',

@@ -88,6 +88,7 @@ const needed: Readonly<Record<string, string>> = {
     timezone: 'Europe/Berlin',
     currency_code: 'EUR',
   },
+  file: `start,end,value,unit,location_reference\n${at(5)},${at(4)},1,KWH,${references.location}\n`,
   ...{ name: 'Standing charge', component: 'base', kind: 'FIXED', do: 'check', start: '2029-12-01T00:00' },
 }
 

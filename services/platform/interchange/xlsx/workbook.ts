@@ -122,7 +122,7 @@ const readSheets = async (parts: ZipParts): Promise<Pick<Workbook, 'sheets' | 's
         found.push({ name: attribute('name') ?? '', relation: attribute('r:id') ?? attribute('id') ?? '' })
     },
   })
-  if (!isWorkbook) throw refuse('The file is not a workbook in .xlsx. Save the worksheet as .xlsx or CSV.')
+  if (!isWorkbook) throw refuse('The file is no XLSX workbook. Save the worksheet as XLSX or CSV.')
   const sheets = found.flatMap(({ name, relation }) => {
     const part = targets.get(relation)
     return part === undefined ? [] : [{ name, part }]
