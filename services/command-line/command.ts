@@ -26,6 +26,8 @@ export type CommandInput = {
   readonly onProgress: (line: string) => void
   /** Standard error for progress that is written again and again; each text includes its line ends. */
   readonly status: { readonly write: (text: string) => void; readonly isTerminal: boolean }
+  /** Ask a person and return whether the answer is yes; null without a terminal. */
+  readonly confirm: ((question: string) => Promise<boolean>) | null
 }
 
 /**

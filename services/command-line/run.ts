@@ -75,6 +75,8 @@ type Terminal = {
   readonly err: (text: string) => void
   /** True if a person reads standard error. */
   readonly isTerminal?: boolean
+  /** Ask a person for a line; absent if nobody can answer. */
+  readonly ask?: (question: string) => Promise<string>
 }
 
 /** List the commands of a group, such as `account`. */
@@ -120,7 +122,7 @@ const runCommand = async (
   command: Command,
   remainingArgs: readonly string[],
   variables: Readonly<Record<string, string | undefined>>,
-  { out, err, isTerminal = false }: Terminal,
+  { out, err, isTerminal = false, ask }: Terminal,
 ): Promise<CommandOutcome> => {
   const { operands, options, isJson, isHelp } = parseArguments(command, remainingArgs)
   if (isHelp) {
@@ -129,7 +131,9 @@ const runCommand = async (
   }
   const onProgress = isJson ? () => undefined : (line: string) => out(`${line}\n`)
   const status = { write: err, isTerminal }
-  const outcome = await command.run({ operands, options, variables, at: currentInstant(), onProgress, status })
+  const confirm =
+    ask === undefined || isJson ? null : async (question: string) => /^y(es)?$/i.test((await ask(question)).trim())
+  const outcome = await command.run({ operands, options, variables, at: currentInstant(), onProgress, status, confirm })
   if (isJson) out(`${JSON.stringify(outcome.json, null, 2)}\n`)
   else if (outcome.text !== '') out(`${outcome.text}\n`)
   return outcome

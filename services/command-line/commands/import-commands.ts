@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import type { ColumnGuess } from '../../domain/interchange/csv/guess-columns.ts'
 import { collectFileCosts, type FileCostCollector } from '../../domain/interchange/green-button/file-costs.ts'
 import { presetNames } from '../../domain/interchange/known-files.ts'
 import type { ObjectName } from '../../domain/interchange/reading.ts'
@@ -11,6 +12,7 @@ import { findPreset } from '../../reading-import/find-preset.ts'
 import { greenButtonSource } from '../../reading-import/read-green-button.ts'
 import { openWorksheet } from '../../reading-import/read-worksheet.ts'
 import type { ReadingSource } from '../../reading-import/reading-source.ts'
+import { suggestOptions } from '../../reading-import/suggest-options.ts'
 import { headBytes, tableSource } from '../../reading-import/table-source.ts'
 import type { Command, CommandInput, CommandOption, CommandOutcome } from '../command.ts'
 import { CommandError, missingFile, missingOptions, UsageError } from '../command.ts'
@@ -25,6 +27,7 @@ import { fileTargetOptions, type ImportTarget, openTarget } from '../import/impo
 import { importTariffs, libraryOptions, readTariffContent, tariffOptions } from '../import/import-tariffs.ts'
 import { type ImportProgress, startProgress } from '../import/progress.ts'
 import { csvFormOptions, readingOptions } from '../import/reading-options.ts'
+import { importSuggested } from '../import/suggested-import.ts'
 
 const commonImportOptions: Readonly<Record<string, CommandOption>> = {
   'dry-run': { summary: 'Check the file and change nothing.' },
@@ -174,18 +177,34 @@ const openReadingSource = async (one: FileImport, costs: FileCostCollector): Pro
   return tableSource(all, preset, await zoneOfReadings(one, preset.options))
 }
 
+/** Guess the options of a file without options. Null for standard input, which is read once, and for other formats. */
+const guessOf = async ({ file, input }: FileImport): Promise<ColumnGuess | null> => {
+  if (file.bytes === null) return null
+  const chunks = openArchive(
+    file.chunks(() => undefined),
+    { keepsWorkbook: true },
+  )
+  const { first, close } = await peekChunks(chunks, headBytes)
+  await close()
+  if (isSignedText(first) || isWorkbook(first) || textFormatOf(first) === 'xml') return null
+  return suggestOptions(first, findPreset(first, input.options))
+}
+
 const importReadingFile = async (one: FileImport): Promise<ImportReport> => {
   const { file, target, progress, input, signal } = one
+  const run = async (options: CommandInput['options'], isDryRun: boolean): Promise<ImportReport> =>
+    importReadings({
+      ...{ file, target, progress, signal, at: input.at, isDryRun },
+      source: await openReadingSource({ ...one, input: { ...input, options } }, costs),
+      stateOptions: options['no-resume'] === undefined ? stateOptionsOf(options, target) : null,
+    })
   const { options } = input
   if (options['compare'] !== undefined && options['dry-run'] !== undefined)
     throw new UsageError('--compare needs stored costs. Leave out --dry-run.')
   const costs = collectFileCosts()
-  const report = await importReadings({
-    ...{ file, target, progress, signal, at: input.at },
-    source: await openReadingSource(one, costs),
-    isDryRun: options['dry-run'] !== undefined,
-    stateOptions: options['no-resume'] === undefined ? stateOptionsOf(options, target) : null,
-  })
+  const guess = await guessOf(one)
+  if (guess !== null) return importSuggested({ name: file.name, guess, input, run })
+  const report = await run(options, options['dry-run'] !== undefined)
   const location = readObjectName(options['location'], 'loc')
   if (options['compare'] === undefined || report.error !== undefined || location === null) return report
   const name = 'id' in location ? location.id : `location:${location.reference}`
@@ -202,6 +221,7 @@ const importReadingsCommand: Command = {
     'FILE.refused.csv has the refused rows with their lines and reasons. The other rows are stored.',
     'Keep it until the import has ended: an import that continues without it begins at the first row again.',
     'A dry run shows the first readings and days as they would be stored. It writes FILE.dry-run.refused.csv instead.',
+    'Without options, the columns are guessed: the import shows a preview and the command, and asks before it sends.',
     'Fields of --columns: start end time value value_export register register_export unit location',
     'location_reference device device_reference session record direction confidence day.',
     ...commonDetails,

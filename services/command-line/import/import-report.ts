@@ -102,7 +102,8 @@ const shownRows = 10
 const lineOf = ({ line, field, code, message }: RefusedRow): string =>
   `    line ${line}${field === null ? '' : ` (${field})`}: ${code}: ${message}`
 
-const reportLines = (report: ImportReport): readonly string[] => {
+/** Return the lines of a report for the terminal. */
+export const reportLines = (report: ImportReport): readonly string[] => {
   const {
     file,
     format,

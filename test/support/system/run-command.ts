@@ -1,9 +1,10 @@
 import { runCommandLine } from '../../../services/command-line/run.ts'
 
-/** Run a command of the command line, and return its exit code and output. */
+/** Run a command of the command line, and return its exit code and output. `ask` answers its questions. */
 export const runCommand = async (
   args: readonly string[],
   variables: Readonly<Record<string, string>>,
+  ask?: (question: string) => Promise<string>,
 ): Promise<{ readonly code: number; readonly out: string; readonly err: string }> => {
   let out = ''
   let err = ''
@@ -14,6 +15,7 @@ export const runCommand = async (
     err: (text: string) => {
       err += text
     },
+    ...(ask === undefined ? {} : { ask }),
   }
   const code = await runCommandLine(args, variables, terminal)
   return { code, out, err }
