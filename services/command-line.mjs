@@ -1,17 +1,19 @@
 import { enableCompileCache } from 'node:module'
-import { createInterface } from 'node:readline/promises'
+import { createInterface } from 'node:readline'
 import './typescript-imports.mjs'
 
 enableCompileCache()
 const { runCommandLine } = await import('./command-line/run.ts')
-const ask = async question => {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return await terminal.question(question)
-  } finally {
-    terminal.close()
-  }
-}
+// Ctrl-C and the end of the input answer with an empty line.
+const ask = question =>
+  new Promise(resolve => {
+    const terminal = createInterface({ input: process.stdin, output: process.stderr })
+    terminal.once('close', () => resolve(''))
+    terminal.question(question, answer => {
+      resolve(answer)
+      terminal.close()
+    })
+  })
 process.exitCode = await runCommandLine(process.argv.slice(2), process.env, {
   out: text => process.stdout.write(text),
   err: text => process.stderr.write(text),

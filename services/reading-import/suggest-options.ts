@@ -2,13 +2,14 @@ import { findColumns } from '../domain/interchange/csv/columns.ts'
 import { isReadingField, openCsvReadings } from '../domain/interchange/csv/csv-readings.ts'
 import { type ColumnGuess, guessColumns } from '../domain/interchange/csv/guess-columns.ts'
 import { type CsvRow, readCsv } from '../platform/interchange/csv.ts'
-import { readCsvForm, readCsvRules } from './csv-options.ts'
+import { type ReadingOptions, readCsvForm, readCsvRules } from './csv-options.ts'
 import type { PresetOptions } from './find-preset.ts'
+import { headBytes } from './table-source.ts'
 
 /** Rows after the header from which a guess is made. */
 const maxRows = 500
 
-/** Options that describe a file. With any of them, nothing is guessed. */
+/** Options that describe a file. */
 const describing = [
   ...[
     'columns',
@@ -26,6 +27,9 @@ const describing = [
   ...['sum', 'delimiter', 'skip-lines', 'direction', 'format'],
 ]
 
+/** Return whether options describe a file. Then nothing is guessed. */
+export const describesFile = (options: ReadingOptions): boolean => describing.some(name => options[name] !== undefined)
+
 const readHead = async (first: Uint8Array, options: PresetOptions['options']): Promise<readonly CsvRow[]> => {
   const chunks = async function* () {
     yield first
@@ -39,19 +43,20 @@ const readHead = async (first: Uint8Array, options: PresetOptions['options']): P
   } catch {
     // The first bytes of a long file end in the middle of a row. The rows before it are enough.
   }
-  return head.slice(0, maxRows + 1)
+  // The last row of the first bytes can be cut.
+  return head.slice(0, first.length < headBytes ? maxRows + 1 : Math.min(maxRows + 1, head.length - 1))
 }
 
 /**
- * Guess the options of a file whose options do not describe it, by its first bytes. Null if an option describes the file, it is
- * a known one, its headings name its fields, or it has no row.
+ * Guess the options of a file that no option describes, by its first bytes. Null if the file is a known one, if its headings
+ * name its fields, or if it has no row.
  * Source: docs/rules/imports.md #suggestion.
  */
 export const suggestOptions = async (
   first: Uint8Array,
   { options, choices, reader, remarks }: PresetOptions,
 ): Promise<ColumnGuess | null> => {
-  if (reader !== undefined || remarks.length > 0 || describing.some(name => options[name] !== undefined)) return null
+  if (reader !== undefined || remarks.length > 0) return null
   const [header, ...rows] = await readHead(first, options)
   if (header === undefined || rows.length === 0) return null
   const readings = openCsvReadings(header.cells, choices, readCsvRules(options, null))

@@ -12,7 +12,7 @@ import { findPreset } from '../../reading-import/find-preset.ts'
 import { greenButtonSource } from '../../reading-import/read-green-button.ts'
 import { openWorksheet } from '../../reading-import/read-worksheet.ts'
 import type { ReadingSource } from '../../reading-import/reading-source.ts'
-import { suggestOptions } from '../../reading-import/suggest-options.ts'
+import { describesFile, suggestOptions } from '../../reading-import/suggest-options.ts'
 import { headBytes, tableSource } from '../../reading-import/table-source.ts'
 import type { Command, CommandInput, CommandOption, CommandOutcome } from '../command.ts'
 import { CommandError, missingFile, missingOptions, UsageError } from '../command.ts'
@@ -179,7 +179,7 @@ const openReadingSource = async (one: FileImport, costs: FileCostCollector): Pro
 
 /** Guess the options of a file without options. Null for standard input, which is read once, and for other formats. */
 const guessOf = async ({ file, input }: FileImport): Promise<ColumnGuess | null> => {
-  if (file.bytes === null) return null
+  if (file.bytes === null || describesFile(input.options)) return null
   const chunks = openArchive(
     file.chunks(() => undefined),
     { keepsWorkbook: true },

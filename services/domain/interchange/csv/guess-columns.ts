@@ -18,8 +18,10 @@ type NumberColumn = FileColumn & { readonly decimal: '.' | ','; readonly values:
 const soldWords = /export|einspeis|inje[ck]|sold|feed.?in|retour|teruglever|surplus|excedent/i
 const counterWords =
   /stand\b|z(?:ä|ae)hlerstand|reading|index|register|compteur|counter|cumul|total.?increasing|lectura|leitura/i
+/** Energy that a customer sells, or makes and uses: the heading does not say which. */
+const producedWords = /produ[ckz]|erzeug|generat|solar|\bpv\b|photovolt|opwek|ertrag/i
 const otherWords =
-  /^(?:id|nr|no|n°|line|row|zeile)$|price|cost|preis|kosten|betrag|amount|eur|usd|gbp|temp|serial|phone/i
+  /^(?:id|nr|no|n°|line|row|zeile)$|price|cost|preis|kosten|betrag|\bamount\b|€|\b(?:eur|usd|gbp|temp|temperature)\b|serial|phone/i
 
 /** Return the unit that a heading names, such as `Consumption (kWh)`. */
 const unitInHeading = (name: string): string | undefined =>
@@ -35,9 +37,13 @@ const numbersOf = (column: FileColumn): NumberColumn | null => {
   return null
 }
 
-const named = ({ name }: FileColumn): string => `"${name}"`
+const named = ({ name }: FileColumn): string => `"${name.slice(0, maxNameLength)}"`
 
-const listed = (columns: readonly FileColumn[]): string => columns.map(named).join(', ')
+/** Columns and characters of a heading that a sentence names. */
+const [maxNamed, maxNameLength] = [5, 60]
+
+const listed = (columns: readonly FileColumn[]): string =>
+  [...columns.slice(0, maxNamed).map(named), ...(columns.length > maxNamed ? ['…'] : [])].join(', ')
 
 const quotedChoice = (choice: string): string => (choice.includes(',') ? `"${choice}"` : choice)
 
@@ -47,12 +53,14 @@ const unclearNumber = ({ texts }: NumberColumn): string | undefined => {
   return marked.every(text => /^[1-9]\d{0,2}[.,]\d{3}$/.test(text)) ? marked[0] : undefined
 }
 
+const neverFalls = ({ values }: NumberColumn): boolean =>
+  values.every((value, index) => index === 0 || value >= (values[index - 1] as number))
+
 /** A counter shows far more than what it adds between two readings, and does not fall. */
-const looksLikeCounter = ({ values }: NumberColumn): boolean => {
-  const [first = 0] = values
-  const last = values.at(-1) ?? 0
-  const rises = values.every((value, index) => index === 0 || value >= (values[index - 1] as number))
-  return values.length > 2 && rises && last > first && first > 5 * ((last - first) / (values.length - 1))
+const looksLikeCounter = (column: NumberColumn): boolean => {
+  const { values } = column
+  const [first = 0, last = 0] = [values[0], values.at(-1)]
+  return values.length > 2 && neverFalls(column) && last > first && first > 5 * ((last - first) / (values.length - 1))
 }
 
 type GuessedValues = {
@@ -102,12 +110,16 @@ const valueChoices = (
   missing: string[],
 ): { readonly texts: readonly string[]; readonly isRegister: boolean } => {
   const columns = [values.bought, values.sold].filter(column => column !== null)
-  const isRegister = columns.length > 0 && columns.every(({ name }) => counterWords.test(name))
-  const counters = columns.filter(column => !isRegister && looksLikeCounter(column))
-  if (counters.length > 0)
+  const isNamed = ({ name }: NumberColumn): boolean => counterWords.test(name)
+  const isRegister = columns.length > 0 && columns.every(column => isNamed(column) && neverFalls(column))
+  const unclear = columns.find(column => !isRegister && (isNamed(column) || looksLikeCounter(column)))
+  if (unclear !== undefined)
     missing.push(
-      `The numbers of ${listed(counters)} never fall, as those of a counter do. Choose --columns 'register=${quotedChoice(counters[0]?.choice ?? '')}' for a counter, or value= for energy.`,
+      `"${unclear.name}" can be a counter or the energy of each interval. Choose --columns 'register=${quotedChoice(unclear.choice)}' for a counter, or value= for energy.`,
     )
+  const produced = columns.find(({ name }) => producedWords.test(name) && !soldWords.test(name))
+  if (produced !== undefined)
+    missing.push(`"${produced.name}" can be sold energy or own generation. Set --direction EXPORT or LOCAL.`)
   const field = (base: string, column: NumberColumn | null) =>
     column === null ? [] : [`${isRegister ? base.replace('value', 'register') : base}=${quotedChoice(column.choice)}`]
   return { texts: [...field('value', values.bought), ...field('value_export', values.sold)], isRegister }
@@ -127,24 +139,20 @@ const intervalOf = ({ steps, hasClock }: GuessedTimes): string | null => {
   return text === undefined || !isUsual || (text === 'P1D') === hasClock ? null : text
 }
 
-/** Return a sentence about a column of words that tells rows of one time apart; none if no column does. */
+/** Return a sentence about rows of one time, and about the column of words that tells them apart. */
 const mixedRows = (columns: readonly FileColumn[], times: GuessedTimes, rowCount: number): readonly string[] => {
-  if (times.distinct === rowCount || times.distinct === 0) return []
+  // In a doubled hour of the clock, some times come twice.
+  if (times.distinct * 1.5 > rowCount || times.distinct === 0) return []
   for (const { name, choice, texts } of columns) {
     const words = [...new Set(texts)]
     const [first = ''] = words
-    if (
-      words.length < 2 ||
-      words.length > 8 ||
-      texts.length !== rowCount ||
-      numberTextOf(first, { decimal: ',', thousands: '' }) !== undefined
-    )
-      continue
+    const isNumber = numberTextOf(first, { decimal: ',', thousands: '' }) !== undefined
+    if (words.length < 2 || words.length > 8 || texts.length !== rowCount || isNumber) continue
     return [
       `Rows of one time differ in "${name}". Read one kind: --where '${choice}=${first}'. If the texts are meters, set --columns 'device_reference=${quotedChoice(choice)}'.`,
     ]
   }
-  return []
+  return ['Several rows have one time. Name the column of the meters: --columns device_reference=HEADING.']
 }
 
 /**

@@ -83,14 +83,15 @@ const joined = (date: FileColumn, clock: FileColumn): TimeColumn => ({
   texts: date.texts.map((text, index) => `${text} ${clock.texts[index] ?? ''}`),
 })
 
+const isClock = ({ texts }: FileColumn): boolean => texts.length > 0 && texts.every(text => clockText.test(text))
+
 /** Return the columns with times: those with dates, joined with the columns of clock times. */
 const timeColumns = (columns: readonly FileColumn[]): readonly TimeColumn[] => {
   const found = columns.filter(column => formsOf(column).length > 0)
-  const clockColumns = columns.filter(({ texts }) => texts.length > 0 && texts.every(text => clockText.test(text)))
+  const clockColumns = columns.filter(isClock)
   const [date] = found
   const hasClock = date?.texts.some(text => text.includes(':')) ?? true
-  if (date !== undefined && !hasClock && clockColumns.length > 0)
-    return clockColumns.slice(0, 1).map(clock => joined(date, clock))
+  if (date !== undefined && !hasClock && clockColumns.length > 0) return clockColumns.map(clock => joined(date, clock))
   return found.map(column => ({ column, choice: column.choice, name: column.name, texts: column.texts }))
 }
 
@@ -117,40 +118,41 @@ const noTimes: GuessedTimes = {
   ],
 }
 
+/** Return a sentence if the columns of times do not say which is the start and which the end; none if they do. */
+const unclearColumns = (found: readonly TimeColumn[], isPair: boolean): readonly string[] => {
+  if (found.length === 1 || (found.length === 2 && isPair)) return []
+  const names = found.slice(0, 5).map(({ name }) => `"${name.slice(0, 60)}"`)
+  return [
+    `Several columns have times: ${names.join(', ')}. Name those of the intervals: --columns start=HEADING,end=HEADING.`,
+  ]
+}
+
 /** Guess the times of a file by the texts of its columns. An order of day and month that no text proves is missing. */
 export const guessTimes = (columns: readonly FileColumn[]): GuessedTimes => {
   const found = timeColumns(columns)
-  const [first, ...others] = found
+  const [first, second] = found
   if (first === undefined) return noTimes
   const [pattern = null, other] = formsOf(first)
   const format = forms.find(([known]) => known === pattern)?.[1] ?? isoTime
   const read = ({ texts }: TimeColumn): readonly number[] =>
     texts.map(text => msOf(format.read(text) ?? { at: Number.NaN }))
   const starts = read(first)
-  const second = others.find(column => {
-    const ends = read(column)
-    return ends.length === starts.length && ends.every((end, index) => end > (starts[index] as number))
-  })
-  const isEnd = second === undefined && endWords.test(first.name)
+  const ends = second === undefined ? [] : read(second)
+  const isLater = ends.length === starts.length && ends.every((end, index) => end > (starts[index] as number))
+  const isPair = second !== undefined && isLater && (startWords.test(first.name) || endWords.test(second.name))
+  const isEnd = !isPair && endWords.test(first.name)
   const steps = stepsOf(starts)
+  const unclearOrder = `"${first.texts[0] ?? ''}" can be a day and a month, or a month and a day. Set --date-format '${pattern ?? ''}' or '${other ?? ''}'.`
   return {
     start: first.choice,
-    end: second?.choice ?? null,
+    end: isPair ? second.choice : null,
     isEnd,
     hasMeaning: isEnd || startWords.test(first.name),
     hasClock: first.texts.some(text => text.includes(':') || isNumber([text])),
     format: other === undefined ? pattern : null,
     steps,
     distinct: steps.length + 1,
-    used: new Set([
-      ...columns.filter(({ texts }) => texts.length > 0 && texts.every(text => clockText.test(text))),
-      ...found.map(({ column }) => column),
-    ]),
-    missing:
-      other === undefined
-        ? []
-        : [
-            `"${first.texts[0] ?? ''}" can be a day and a month, or a month and a day. Set --date-format '${pattern ?? ''}' or '${other ?? ''}'.`,
-          ],
+    used: new Set([...columns.filter(isClock), ...found.map(({ column }) => column)]),
+    missing: [...(other === undefined ? [] : [unclearOrder]), ...unclearColumns(found, isPair)],
   }
 }
