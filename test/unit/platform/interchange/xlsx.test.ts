@@ -1,9 +1,12 @@
+import { deflateRawSync } from 'node:zlib'
 import { strToU8 } from 'fflate'
 import { describe, expect, it } from 'vitest'
 import { dateCellText, dateFormatOf, numberCellText } from '../../../../services/domain/interchange/spreadsheet-cell.ts'
 import { isWorkbook, openArchive } from '../../../../services/platform/interchange/archive.ts'
 import { readSheetRows, type SheetForm } from '../../../../services/platform/interchange/xlsx/sheet-rows.ts'
-import { openWorkbook } from '../../../../services/platform/interchange/xlsx/workbook.ts'
+import { openWorkbook, xlsxLimits } from '../../../../services/platform/interchange/xlsx/workbook.ts'
+import { inflatePart } from '../../../../services/platform/interchange/xlsx/zip-parts.ts'
+import { openWorksheet } from '../../../../services/reading-import/read-worksheet.ts'
 import { makeWorkbook, type TestCell, type TestWorkbook } from '../../../support/interchange/make-workbook.ts'
 
 const form: SheetForm = { sheet: null, skipLines: 0, decimal: '.' }
@@ -91,6 +94,13 @@ describe('a worksheet', () => {
     expect(skipped.map(({ cells }) => cells.length)).toEqual([4, 4, 4, 4])
   })
 
+  it('is read from a zip64 file, and from one that is damaged not', async () => {
+    const bytes = asZip64(makeWorkbook({ sheets: { One: rows } }))
+    expect(await read(bytes)).toEqual(expected)
+    for (const field of ['locator', 'end', 'size'] as const)
+      await expect(read(asZip64(makeWorkbook({ sheets: { One: rows } }), field)), field).rejects.toThrow('damaged')
+  })
+
   it('is the first one, or that with the name', async () => {
     const bytes = makeWorkbook({ sheets: { One: [['a']], Two: [['b']] } })
     expect(await read(bytes)).toEqual([{ line: 1, cells: ['a'] }])
@@ -98,6 +108,42 @@ describe('a worksheet', () => {
     await expect(read(bytes, { sheet: 'Three' })).rejects.toThrow('Its worksheets are "One", "Two".')
   })
 })
+
+/** Write a zip file as zip64: all sizes and places of its directory are in extra fields. `damages` one of the numbers. */
+function asZip64(zip: Uint8Array, damages?: 'locator' | 'end' | 'size'): Uint8Array {
+  const file = Buffer.from(zip)
+  const end = file.length - 22
+  const [count, directory] = [file.readUInt16LE(end + 10), file.readUInt32LE(end + 16)]
+  const entries: Buffer[] = []
+  for (let at = directory, index = 0; index < count; index += 1) {
+    const length = 46 + file.readUInt16LE(at + 28)
+    const entry = Buffer.from(file.subarray(at, at + length))
+    const field = Buffer.alloc(4 + 24)
+    field.writeUInt16LE(damages === 'size' ? 2 : 1, 0)
+    field.writeUInt16LE(24, 2)
+    for (const [place, number] of [20, 24, 42].entries()) {
+      const value = [24, 20, 42][place] ?? number
+      field.writeBigUInt64LE(BigInt(entry.readUInt32LE(value)), 4 + place * 8)
+    }
+    for (const number of [20, 24, 42]) entry.writeUInt32LE(0xffff_ffff, number)
+    entry.writeUInt16LE(field.length, 30)
+    entries.push(entry, field)
+    at += length + file.readUInt16LE(at + 30) + file.readUInt16LE(at + 32)
+  }
+  const wideEnd = Buffer.alloc(56)
+  wideEnd.writeUInt32LE(damages === 'end' ? 0 : 0x06064b50, 0)
+  wideEnd.writeBigUInt64LE(44n, 4)
+  for (const at of [24, 32]) wideEnd.writeBigUInt64LE(BigInt(count), at)
+  wideEnd.writeBigUInt64LE(BigInt(directory), 48)
+  const locator = Buffer.alloc(20)
+  locator.writeUInt32LE(0x07064b50, 0)
+  const wideAt = directory + entries.reduce((sum, part) => sum + part.length, 0)
+  locator.writeBigUInt64LE(BigInt(damages === 'locator' ? 2 ** 40 : wideAt), 8)
+  const last = Buffer.from(file.subarray(end))
+  last.writeUInt16LE(0xffff, 10)
+  last.writeUInt32LE(0xffff_ffff, 16)
+  return Buffer.concat([file.subarray(0, directory), ...entries, wideEnd, locator, last])
+}
 
 const sheetPart = 'xl/worksheets/sheet1.xml'
 const withSheet = (xml: string, level: 0 | 6 = 6): Uint8Array =>
@@ -119,10 +165,47 @@ describe('a workbook is refused', () => {
     await expect(read(bytes)).rejects.toThrow(new RegExp(message))
   })
 
-  it('with more than 1,000,000 different texts', async () => {
-    const xml = strToU8(`<sst>${'<si/>'.repeat(1_000_001)}</sst>`)
-    const limited = makeWorkbook({ sheets: { One: [['a']] }, parts: { 'xl/sharedStrings.xml': [xml, { level: 0 }] } })
-    await expect(read(limited)).rejects.toThrow('1,000,000 different texts')
+  const withPart = (name: string, xml: string): Uint8Array =>
+    makeWorkbook({ sheets: { One: [['a']] }, parts: { [name]: [strToU8(xml), { level: 0 }] } })
+  const textsOf = (count: number): string => `<sst>${'<si/>'.repeat(count)}</sst>`
+  /** Texts of 1 Ki characters, and a last one. */
+  const charactersOf = (count: number): string =>
+    `<sst>${`<si><t>${'x'.repeat(1024)}</t></si>`.repeat(Math.floor(count / 1024))}<si><t>${'x'.repeat(count % 1024)}</t></si></sst>`
+  const formatsOf = (count: number): string =>
+    `<styleSheet><cellXfs>${'<xf numFmtId="0"/>'.repeat(count)}</cellXfs></styleSheet>`
+  const [texts, styles] = ['xl/sharedStrings.xml', 'xl/styles.xml']
+  const longCell = (length: number): string => rowOf(`<c t="str"><v>${'x'.repeat(length)}</v></c>`)
+  const nest = (depth: number): string => '<a>'.repeat(depth) + '</a>'.repeat(depth)
+
+  it.each([
+    ['1,000,000 texts', (more: number) => withPart(texts, textsOf(xlsxLimits.sharedTexts + more))],
+    ['32 Mi characters', (more: number) => withPart(texts, charactersOf(xlsxLimits.sharedCharacters + more))],
+    ['100,000 formats', (more: number) => withPart(styles, formatsOf(xlsxLimits.formats + more))],
+    ['200 columns', (more: number) => withSheet(rowOf(`<c r="${more === 0 ? 'GR' : 'GS'}1"><v>1</v></c>`))],
+    ['a row of 64 KiB', (more: number) => withSheet(longCell(65_536 + more), 0)],
+    ['32 levels', (more: number) => withSheet(nest(32 + more))],
+  ])('above its limit, and read at its limit: %s', async (_, bytesOf) => {
+    expect(await read(bytesOf(0))).toBeInstanceOf(Array)
+    await expect(read(bytesOf(1))).rejects.toThrow(/Save|Remove|longer than 64 KiB/)
+  })
+
+  it('above 64 MiB', async () => {
+    const one = async function* (bytes: number) {
+      yield Buffer.alloc(bytes)
+    }
+    // Bytes of no workbook: a file at the limit is read.
+    await expect(openWorksheet(one(xlsxLimits.fileBytes), {})).rejects.toThrow('damaged or incomplete')
+    await expect(openWorksheet(one(xlsxLimits.fileBytes + 1), {})).rejects.toThrow('larger than 64 MiB')
+  })
+
+  it('above the inflated size of a part or its multiple, and read at both', async () => {
+    const size = 3 * 2 ** 20
+    const part = { method: 8, bytes: deflateRawSync(Buffer.alloc(size), { level: 9 }) }
+    const inflate = (bytes: number, ratio: number) => Array.fromAsync(inflatePart(part, { bytes, ratio }))
+    const ratio = size / part.bytes.length
+    expect(Buffer.concat(await inflate(size, ratio)).length).toBe(size)
+    await expect(inflate(size - 1, ratio)).rejects.toThrow('inflates to more than')
+    await expect(inflate(size, (size - 1) / part.bytes.length)).rejects.toThrow('inflates to more than')
   })
 
   it('where only texts are read, and in .xls', async () => {
