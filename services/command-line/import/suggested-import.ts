@@ -1,5 +1,5 @@
 import type { ColumnGuess } from '../../domain/interchange/csv/guess-columns.ts'
-import { type CommandInput, UsageError } from '../command.ts'
+import { CommandError, type CommandInput, UsageError } from '../command.ts'
 import { type ImportReport, reportLines } from './import-report.ts'
 
 const quoted = (text: string): string => (/^[\w./:+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
@@ -35,7 +35,7 @@ type SuggestedImport = {
 
 /**
  * Import a file with guessed options: show the preview and the command, and send the readings only if a person says yes.
- * Throws `UsageError` if something cannot be guessed, and if nobody said yes.
+ * Throws `UsageError` if something cannot be guessed or nobody can be asked, and `CommandError` if the answer is not yes.
  * Source: docs/rules/imports.md #suggestion.
  */
 export const importSuggested = async ({ name, guess, input, run }: SuggestedImport): Promise<ImportReport> => {
@@ -48,6 +48,6 @@ export const importSuggested = async ({ name, guess, input, run }: SuggestedImpo
   input.status.write(`${reportLines({ ...preview, remarks }).join('\n')}\n`)
   if (input.confirm === null)
     throw new UsageError(`${name}: the options were guessed, so nothing was sent. Run: ${command}`)
-  if (!(await input.confirm('Send these readings? [y/N] '))) throw new UsageError(`${name}: nothing was sent.`)
+  if (!(await input.confirm('Send these readings? [y/N] '))) throw new CommandError(`${name}: nothing was sent.`)
   return run(options, false)
 }
