@@ -1,13 +1,18 @@
+import { objectNameText } from '../contract/interchange/file-reading.ts'
 import { writeDate } from '../domain/civil-date.ts'
 import { localDayNumber, offsetAt, type TimeZone } from '../domain/civil-time.ts'
 import { writeInstant } from '../domain/instant.ts'
-import type { FileReading } from '../domain/interchange/reading.ts'
+import type { FileReading, RefusedRow } from '../domain/interchange/reading.ts'
 import { dayMs, minuteMs } from '../domain/interval.ts'
 import { energyScale, formatDecimal, readEnergy } from '../domain/quantity.ts'
+import type { ReadingBatch } from './reading-batch.ts'
+import type { ReadingSource } from './reading-source.ts'
 
 /** Reading as it would be stored. Times are in UTC; local times are absent without a zone. `value` null withdraws. */
 export type PreviewedReading = {
   readonly line: number
+  /** Device of the reading, else its location. */
+  readonly object: string
   readonly direction: 'IMPORT' | 'EXPORT' | 'LOCAL'
   readonly kind: 'record' | 'register'
   readonly start_time: string
@@ -16,6 +21,8 @@ export type PreviewedReading = {
   readonly local_end_time?: string
   readonly value: string | null
   readonly units: string
+  /** Confidence of an estimate; null: actual. */
+  readonly confidence: string | null
 }
 
 /** Energy of the records of a direction that start on a local day, or on a day of UTC without a zone; in kWh. */
@@ -26,11 +33,16 @@ export type PreviewedDay = {
   readonly kwh: string
 }
 
-/** Preview of a file. The sums are those of the first `summed` records; `is_complete`: these are all records. */
+/**
+ * Preview of a file. The sums are those of the first `summed` records; `is_complete`: these are all records. `totals` are
+ * sums of all days. `time_label`: meaning of the single time of a row.
+ */
 export type ReadingPreview = {
   readonly zone: string | null
+  readonly time_label: 'start' | 'end' | null
   readonly first: readonly PreviewedReading[]
   readonly days: readonly PreviewedDay[]
+  readonly totals: readonly Omit<PreviewedDay, 'day'>[]
   readonly summed: number
   readonly is_complete: boolean
 }
@@ -44,31 +56,39 @@ const shownDays = 3
 /** Decimals of an energy of 1e-6 Wh in kWh. */
 const kilowattHourScale = energyScale + 3
 
+type Sum = { readonly direction: string; readonly records: number; readonly energy: bigint }
+
+const more = ({ direction, records, energy }: Sum, added: bigint): Sum => ({
+  ...{ direction, records: records + 1, energy: energy + added },
+})
+
 const previewed = (reading: FileReading, zone: TimeZone | null): PreviewedReading => {
-  const { line, start, end, value, units, directions, isRegister } = reading
+  const { line, location, device, start, end, value, units, directions, isRegister, confidence } = reading
   const local = (at: number, ofZone: TimeZone) => writeInstant(at, offsetAt(ofZone, at) / minuteMs)
   return {
-    ...{ line, direction: directions?.tariffDirection ?? 'IMPORT', kind: isRegister ? 'register' : 'record' },
+    ...{ line, object: objectNameText(device ?? location) },
+    ...{ direction: directions?.tariffDirection ?? 'IMPORT', kind: isRegister ? 'register' : 'record' },
     ...{ start_time: writeInstant(start), end_time: writeInstant(end) },
     ...(zone === null ? {} : { local_start_time: local(start, zone), local_end_time: local(end, zone) }),
-    ...{ value: value === 'null' ? null : value, units },
+    ...{ value: value === 'null' ? null : value, units, confidence },
   }
 }
 
-/** Collects the readings of a dry run, in file order. `refusedLines` are lines with a refused reading. */
+/** Collects the batches of a dry run, in file order. Lines with a refused reading are left out. */
 export type PreviewCollector = {
-  readonly add: (readings: readonly FileReading[], refusedLines: ReadonlySet<number>) => void
+  readonly add: (batch: Pick<ReadingBatch, 'intervals' | 'registers'>, refused: readonly RefusedRow[]) => void
   readonly end: () => ReadingPreview
 }
 
 /**
  * Preview the readings of a file: the first three as they would be stored, and sums of the first 100,000 records by local
- * day and direction. Sums are of the first and the last three days. Lines with a refused reading are left out.
+ * day and direction. Sums are of the first and the last three days, and of all days. Lines with a refused reading are left out.
  * Source: docs/rules/imports.md #preview.
  */
-export const previewReadings = (zone: TimeZone | null): PreviewCollector => {
+export const previewReadings = ({ zone = null, label }: Pick<ReadingSource, 'zone' | 'label'>): PreviewCollector => {
   const first: PreviewedReading[] = []
-  const sums = new Map<string, { day: string; direction: string; records: number; energy: bigint }>()
+  const sums = new Map<string, Sum & { readonly day: string }>()
+  const totals = new Map<string, Sum>()
   let [summed, isComplete] = [0, true]
   const addRecord = (reading: FileReading): void => {
     const { start, end, value, units, directions } = reading
@@ -78,11 +98,15 @@ export const previewReadings = (zone: TimeZone | null): PreviewCollector => {
     summed += 1
     const day = writeDate(zone === null ? Math.floor(start / dayMs) : localDayNumber(zone, start))
     const direction = directions?.tariffDirection ?? 'IMPORT'
-    const sum = sums.get(`${day} ${direction}`) ?? { day, direction, records: 0, energy: 0n }
-    sums.set(`${day} ${direction}`, { ...sum, records: sum.records + 1, energy: sum.energy + energy.value })
+    const none = { direction, records: 0, energy: 0n }
+    const sum = sums.get(`${day} ${direction}`) ?? { day, ...none }
+    sums.set(`${day} ${direction}`, { ...sum, ...more(sum, energy.value) })
+    totals.set(direction, more(totals.get(direction) ?? none, energy.value))
   }
   return {
-    add: (readings, refusedLines) => {
+    add: ({ intervals, registers }, refused) => {
+      const refusedLines = new Set(refused.map(({ line }) => line))
+      const readings = [...intervals, ...[...registers.values()].flat()].sort((a, b) => a.line - b.line)
       for (const reading of readings) {
         if (refusedLines.has(reading.line)) continue
         if (first.length < maxFirst) first.push(previewed(reading, zone))
@@ -98,7 +122,12 @@ export const previewReadings = (zone: TimeZone | null): PreviewCollector => {
       const days = ordered
         .filter(({ day }) => shown.has(day))
         .map(({ energy, ...day }) => ({ ...day, kwh: formatDecimal(energy, kilowattHourScale) }))
-      return { zone: zone?.name ?? null, first, days, summed, is_complete: isComplete }
+      return {
+        ...{ zone: zone?.name ?? null, time_label: label?.() ?? null, first, days, summed, is_complete: isComplete },
+        totals: [...totals.values()]
+          .sort((a, b) => (a.direction < b.direction ? -1 : 1))
+          .map(({ energy, ...total }) => ({ ...total, kwh: formatDecimal(energy, kilowattHourScale) })),
+      }
     },
   }
 }
@@ -112,11 +141,16 @@ const readingLine = (reading: PreviewedReading): string => {
   return `    line ${line}: ${value === null ? 'withdrawn' : `${value} ${units}`} ${kind === 'register' ? 'register ' : ''}${direction}, ${times}${local}`
 }
 
+const sumText = (sum: Omit<PreviewedDay, 'day'>): string =>
+  `${sum.direction}: ${sum.kwh} kWh in ${sum.records.toLocaleString('en')} record${sum.records === 1 ? '' : 's'}`
+
 /** Return the lines of a preview for the terminal. */
 export const previewLines = ({
   zone,
+  time_label: label,
   first,
   days,
+  totals,
   summed,
   is_complete: isComplete,
 }: ReadingPreview): readonly string[] => {
@@ -125,12 +159,12 @@ export const previewLines = ({
   return [
     `  First readings as they would be stored (${zone === null ? 'no zone is set' : `zone ${zone}`}):`,
     ...first.map(readingLine),
+    ...(label === null ? [] : [`  The time of a row is read as the ${label} of its interval.`]),
     ...(days.length === 0
       ? []
       : [`  Energy by ${zone === null ? 'day of UTC' : 'local day'}, first and last days${part}:`]),
-    ...days.map(
-      ({ day, direction, records, kwh }) =>
-        `    ${day} ${direction}: ${kwh} kWh in ${records} record${records === 1 ? '' : 's'}`,
-    ),
+    ...days.map(day => `    ${day.day} ${sumText(day)}`),
+    ...(days.length === 0 ? [] : [`  Sum of all days${part}:`]),
+    ...totals.map(total => `    ${sumText(total)}`),
   ]
 }

@@ -38,6 +38,7 @@ export const rowReadingSource = (
 ): ReadingSource => {
   const memory = rowMemory()
   const noted: Noted[] = []
+  let label: CsvReadings['label'] = null
   let rowCount = 0
   let blankCount = 0
   let unselectedCount = 0
@@ -47,6 +48,7 @@ export const rowReadingSource = (
     noted.push(
       ...readings.otherHeadings.map(heading => ({ path: pointerTo(heading), message: 'The column is not used.' })),
     )
+    label = readings.label
     return readings
   }
   const read = async function* (): AsyncGenerator<readonly ReadRow[]> {
@@ -73,6 +75,7 @@ export const rowReadingSource = (
   return {
     format: 'csv',
     read,
+    label: () => label,
     cellsOf: memory.find,
     forget: memory.forget,
     counts: () => ({

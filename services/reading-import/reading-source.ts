@@ -17,6 +17,8 @@ export type ReadingSource = {
   readonly counts: () => { readonly rows: number; readonly blank: number; readonly unselected?: number }
   /** Zone of times without an offset. */
   readonly zone?: TimeZone | null
+  /** Meaning of the single time of a row, after the first rows are read; null if rows have both times. */
+  readonly label?: () => 'start' | 'end' | null
   /** Sentences about the whole file. */
   readonly remarks?: readonly string[]
   readonly notes: () => { readonly noted: readonly Noted[]; readonly notImported: readonly NotImported[] }

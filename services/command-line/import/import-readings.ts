@@ -55,10 +55,7 @@ type Run = {
 /** Store the result of a batch. Batches are committed in file order. */
 const commitBatch = (run: Run, batch: ReadingBatch, result: ProcessedBatch): void => {
   const { source, file, progress, stateOptions } = run.options
-  if (run.preview !== null) {
-    const readings = [...batch.intervals, ...[...batch.registers.values()].flat()].sort((a, b) => a.line - b.line)
-    run.preview.add(readings, new Set(result.refused.map(({ line }) => line)))
-  }
+  run.preview?.add(batch, result.refused)
   run.refused.begin()
   for (const row of result.refused) run.refused.add(row, source.cellsOf(row.line))
   source.forget(batch.lastLine)
@@ -114,7 +111,7 @@ export const importReadings = async (options: ReadingImport): Promise<ImportRepo
   const refused = await openRefusedFile(paths, kept)
   const run: Run = {
     ...{ options, refused, statePath, line: kept?.line ?? 0, accepted: kept?.accepted ?? 0, savedAt: 0 },
-    ...{ unknown: 0, warnings: [], preview: isDryRun ? previewReadings(source.zone ?? null) : null },
+    ...{ unknown: 0, warnings: [], preview: isDryRun ? previewReadings(source) : null },
     receipts: receiptReader(client, progress.wait, signal),
   }
   const identities = importIdentities()

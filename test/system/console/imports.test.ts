@@ -79,10 +79,10 @@ describe.skipIf(!hasBrowser)('the import of the console', () => {
       'reference:Depot of the import',
       '15 Jan 2026, 10:00:00',
       '15 Jan 2026, 11:00:00',
-      '1500 Wh',
+      '1.5 KWH',
     ])
-    expect(first[4 + 14]).toBe('4000 Wh')
-    // 1.5 + 2.25 kWh of the first day, 4 kWh of the second.
+    expect(first[4 + 14]).toBe('4 KWH')
+    // 1.5 + 2.25 kWh of the first day, 4 kWh of the second, 7.75 kWh in all.
     expect(await cellsOf(tab, 'Sums of the days')).toEqual([
       '2026-01-15',
       'bought',
@@ -90,7 +90,11 @@ describe.skipIf(!hasBrowser)('the import of the console', () => {
       '2026-01-16',
       'bought',
       '4 kWh',
+      'all days',
+      'bought',
+      '7.75 kWh',
     ])
+    expect(await one.read()).toContain('The time of a row is read as the start of its interval.')
     expect((await cellsOf(tab, 'Refused rows'))[0]).toBe('4')
     expect(await pageFaults(tab, path)).toEqual([])
 

@@ -29,7 +29,8 @@ it('a dry run of daily values shows the local days that the import stores', asyn
   ]
   const { report } = await runImport(system.sandbox(), 'readings', [file, ...options, '--dry-run'])
   expect(report.preview).toMatchObject({
-    ...{ zone: 'Europe/Berlin', summed: 3, is_complete: true },
+    ...{ zone: 'Europe/Berlin', time_label: 'start', summed: 3, is_complete: true },
+    totals: [{ direction: 'IMPORT', records: 3, kwh: '71.5' }],
     first: [
       {
         ...{ line: 2, direction: 'IMPORT', kind: 'record', value: '24.5', units: 'KWH' },
@@ -69,10 +70,12 @@ it('a dry run prints both directions, and the power of a quarter of an hour as e
   )
   // (2 kW + 4 kW) × 0.25 h = 1.5 kWh; 1 kW × 0.25 h = 0.25 kWh.
   expect(out).toContain('    2026-03-01 EXPORT: 0.25 kWh in 2 records\n    2026-03-01 IMPORT: 1.5 kWh in 2 records')
+  expect(out).toContain('  Sum of all days:\n    EXPORT: 0.25 kWh in 2 records\n    IMPORT: 1.5 kWh in 2 records')
+  expect(out).toContain('  The time of a row is read as the start of its interval.')
 })
 
 it('the sums of a preview are those of the first 100,000 records, of the first and the last three days', () => {
-  const preview = previewReadings(timeZone('UTC'))
+  const preview = previewReadings({ zone: timeZone('UTC') })
   const hourMs = 3_600_000
   const readings = Array.from({ length: 100_001 }, (_, index) => ({
     ...{
@@ -86,9 +89,25 @@ it('the sums of a preview are those of the first 100,000 records, of the first a
     ...{ sessionReferenceId: null, recordReferenceId: null, confidence: null, units: 'WH' as const, value: '500' },
     ...{ start: index * hourMs, end: (index + 1) * hourMs },
   }))
-  preview.add(readings, new Set())
-  const { first, days, summed, is_complete: isComplete } = preview.end()
+  preview.add({ intervals: readings, registers: new Map() }, [])
+  const { first, days, totals, summed, is_complete: isComplete } = preview.end()
   expect([first.length, summed, isComplete]).toEqual([3, 100_000, false])
   // 24 × 0.5 kWh = 12 kWh. 100,000 hours are 4,166 days and 16 hours: 16 × 0.5 kWh = 8 kWh.
   expect(days.map(({ kwh }) => kwh)).toEqual(['12', '12', '12', '12', '12', '8'])
+  // 100,000 × 0.5 kWh.
+  expect(totals).toEqual([{ direction: 'IMPORT', records: 100_000, kwh: '50000' }])
+})
+
+it.each([
+  ['end,value', '2026-03-01T01:00:00Z,1', [], 'end'],
+  ['start,value', '2026-03-01T01:00:00Z,1', ['--label', 'end'], 'end'],
+  ['start,end,value', '2026-03-01T00:00:00Z,2026-03-01T01:00:00Z,1', [], null],
+])('a dry run of the columns %s says which time of the interval it read', async (header, row, more, label) => {
+  const location = await makeHome(await system.login(), { import: 0.25 })
+  const interval = label === null ? [] : ['--interval', 'PT1H']
+  const args = [write('one.csv', [header, row]), '--location', location, '--unit', 'KWH', ...interval, ...more]
+  const { report } = await runImport(system.sandbox(), 'readings', [...args, '--dry-run'])
+  expect(report.preview).toMatchObject({
+    ...{ time_label: label, first: [{ start_time: '2026-03-01T00:00:00Z', end_time: '2026-03-01T01:00:00Z' }] },
+  })
 })

@@ -21,6 +21,8 @@ export type CsvReadings = {
   readonly otherHeadings: readonly string[]
   /** Whether the first row of the file has headings. Else it is a row of readings. */
   readonly hasHeader: boolean
+  /** Meaning of the single time of a row; null if rows have both times, or another layout. */
+  readonly label: 'start' | 'end' | null
   /** Add a row. A blank row has no value. An unselected row has another text in a column than the rules require. */
   readonly addRow: (cells: readonly string[], line: number) => 'read' | 'blank' | 'unselected'
   /** Add a row that its format refuses. */
@@ -122,7 +124,7 @@ export const openCsvReadings = (
     otherHeadings: columns.others
       .filter(index => !usedOthers.has(index) && !selecting.has(index))
       .map(index => header[index] ?? ''),
-    hasHeader,
+    ...{ hasHeader, label },
     addRefused: row => times.add(row),
     addRow: (cells, line) => {
       if (!selected.every(({ index, text }) => unguardText(cells[index] ?? '').trim() === text)) return 'unselected'

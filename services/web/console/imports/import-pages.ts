@@ -119,7 +119,7 @@ async function* importParts(
     ended.catch(() => undefined)
     while (!(await Promise.race([ended, pause()]))) yield progressLine(opened, run)
     isDone = true
-    yield isPreview ? previewResult(opened, run) : importResult(opened, run)
+    yield run.preview === null ? importResult(opened, run) : previewResult(opened, run, run.preview.end())
   } catch (error) {
     const message = messageOf(error)
     if (message === null && !signal.aborted) dependencies.logger.error({ err: error }, 'Import failed')

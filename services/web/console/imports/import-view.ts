@@ -1,13 +1,9 @@
-import { objectNameText } from '../../../contract/interchange/file-reading.ts'
-import { writeDate } from '../../../domain/civil-date.ts'
-import { writeInstant } from '../../../domain/instant.ts'
-import { energyScale, formatDecimal } from '../../../domain/quantity.ts'
-import { fullConfidence } from '../../../domain/record/record.ts'
+import type { PreviewedReading, ReadingPreview } from '../../../reading-import/preview-readings.ts'
 import { asMarkup, type Html, html } from '../../ui-kit/html.ts'
-import { counted, energy, wholeNumber } from '../kit/amount.ts'
+import { counted, energyInKwh, wholeNumber } from '../kit/amount.ts'
 import { errorNotice, facts, instant, row, successNotice, table } from '../page-parts.ts'
 import { messageForPage } from './import-form.ts'
-import type { DaySum, ImportRun, OpenedFile, ShownReading, ShownRefusal } from './run-import.ts'
+import type { ImportRun, OpenedFile, ShownRefusal } from './run-import.ts'
 
 /** Refused rows of the table, and bytes of the downloaded file. Browsers refuse larger links. */
 const [shownRefusals, maxFileBytes] = [100, 1_000_000]
@@ -47,34 +43,34 @@ const refusedRows = ({ refused, refusedCount }: ImportRun): Html | null => {
 
 const directionNames: Readonly<Record<string, string>> = { IMPORT: 'bought', EXPORT: 'sold', LOCAL: 'own generation' }
 
-const wattHours = (value: bigint): string => formatDecimal(value, energyScale)
+const nameOf = (direction: string): string => directionNames[direction] ?? direction
 
-const firstRow = ({ reading, record }: ShownReading, zone: string) =>
-  row(
+const firstRow = (reading: PreviewedReading, zone: string) => {
+  const isRegister = reading.kind === 'register'
+  const value = reading.value === null ? 'withdrawn' : `${reading.value} ${reading.units}`
+  return row(
     String(reading.line),
-    objectNameText(reading.device ?? reading.location),
-    instant(writeInstant(reading.start), zone),
-    record === null ? '' : instant(writeInstant(record.end), zone),
-    record === null
-      ? `register: ${reading.value === 'null' ? 'withdrawn' : `${reading.value} ${reading.units}`}`
-      : `${wattHours(record.energy)} Wh`,
-    record === null ? '' : (directionNames[record.tariffDirection] ?? ''),
-    record === null || record.confidence === fullConfidence
-      ? 'actual'
-      : `estimate, ${record.confidence / fullConfidence}`,
+    reading.object,
+    isRegister ? '' : instant(reading.start_time, zone),
+    instant(reading.end_time, zone),
+    isRegister ? `register: ${value}` : value,
+    nameOf(reading.direction),
+    reading.confidence === null ? 'actual' : `estimate, ${reading.confidence}`,
   )
+}
 
-const dayRows = (days: readonly DaySum[]): Html =>
-  table(
+const sums = ({ days, totals, summed, is_complete: isComplete }: ReadingPreview): Html => {
+  const part = isComplete ? null : html`<p>The sums are those of the first ${wholeNumber(String(summed))} records.</p>`
+  return html`<h3>Sums of the days</h3>${part}${table(
     'Sums of the days',
     ['Day', 'Direction', 'Energy'],
-    [...days]
-      .sort((a, b) => a.day - b.day)
-      .map(({ day, direction, energy: sum }) =>
-        row(writeDate(day), directionNames[direction] ?? direction, energy(wattHours(sum))),
-      ),
+    [
+      ...days.map(({ day, direction, kwh }) => row(day, nameOf(direction), energyInKwh(kwh))),
+      ...totals.map(({ direction, kwh }) => row('all days', nameOf(direction), energyInKwh(kwh))),
+    ],
     'The file has no accepted interval. Readings of registers have no sums before the import.',
-  )
+  )}`
+}
 
 const countsOf = ({ source }: OpenedFile, { accepted, refusedCount }: ImportRun): Html => {
   const { rows, blank, unselected = 0 } = source.counts()
@@ -92,18 +88,20 @@ const remarksOf = ({ source }: OpenedFile): readonly Html[] =>
     .map(text => html`<p>${messageForPage(text)}</p>`)
 
 /** Show the preview of a file. */
-export const previewResult = (file: OpenedFile, run: ImportRun): Html => {
-  const zone = file.zone.name
+export const previewResult = (file: OpenedFile, run: ImportRun, preview: ReadingPreview): Html => {
+  const zone = preview.zone ?? 'UTC'
   return html`<h2>Preview</h2>
-<p>Nothing is stored yet. Times are in ${zone}.</p>
+<p>Nothing is stored yet. Times are in ${zone}.${
+    preview.time_label === null ? null : html` The time of a row is read as the ${preview.time_label} of its interval.`
+  } The sums are those of the first and the last days, and of all days.</p>
 ${countsOf(file, run)}${remarksOf(file)}
 <h3>First readings as they would be stored</h3>${table(
     'First readings',
     ['Line', 'Location or device', 'Start', 'End', 'Value', 'Direction', 'Quality'],
-    run.first.map(one => firstRow(one, zone)),
+    preview.first.map(one => firstRow(one, zone)),
     'No reading is accepted.',
   )}
-<h3>Sums of the days</h3>${dayRows([...run.days.values()])}${refusedRows(run)}`
+${sums(preview)}${refusedRows(run)}`
 }
 
 /** Show the result of an import. */

@@ -1,8 +1,4 @@
-import { readingToElement } from '../../../contract/interchange/file-reading.ts'
-import { readMeterRecord } from '../../../contract/metering/meter-record.ts'
-import type { TimeZone } from '../../../domain/civil-time.ts'
-import type { FileReading, RefusedRow } from '../../../domain/interchange/reading.ts'
-import type { MeterRecord } from '../../../domain/record/record.ts'
+import type { RefusedRow } from '../../../domain/interchange/reading.ts'
 import { isWorkbook, openArchive, peekChunks } from '../../../platform/interchange/archive.ts'
 import { readCsv } from '../../../platform/interchange/csv.ts'
 import { isSignedText, textFormatOf } from '../../../platform/interchange/file-format.ts'
@@ -11,30 +7,22 @@ import type { ProcessedBatch } from '../../../reading-import/await-registers.ts'
 import { type ServiceCalls, zoneOfLocation } from '../../../reading-import/call-service.ts'
 import { type ReadingOptions, readCsvForm } from '../../../reading-import/csv-options.ts'
 import { findPreset } from '../../../reading-import/find-preset.ts'
+import { type PreviewCollector, previewReadings } from '../../../reading-import/preview-readings.ts'
 import type { ReadingBatch } from '../../../reading-import/reading-batch.ts'
 import { maxListed, type ReadingSource } from '../../../reading-import/reading-source.ts'
 import { batchSender } from '../../../reading-import/send-batch.ts'
 import { importIdentities, sendReadings } from '../../../reading-import/send-readings.ts'
 import { headBytes, tableSource } from '../../../reading-import/table-source.ts'
 import { UsageError } from '../../../reading-import/usage-error.ts'
-import { dayOf, zoneOf } from '../kit/dates.ts'
 import { objectText } from '../kit/object-text.ts'
 
 /** Refused row with the cells of its line. */
 export type ShownRefusal = RefusedRow & { readonly cells: readonly string[] }
 
-/** Accepted reading. `record` is what the service stores; null for a reading of a register. */
-export type ShownReading = { readonly reading: FileReading; readonly record: MeterRecord | null }
-
-/** Energy of a local day and direction in 1e-6 Wh. */
-export type DaySum = { readonly day: number; readonly direction: string; readonly energy: bigint }
-
 /** A file that is ready to be read. */
 export type OpenedFile = {
   readonly source: ReadingSource
   readonly headings: readonly string[]
-  /** Zone of local times and of the days of the preview. */
-  readonly zone: TimeZone
 }
 
 /** State of a running import, and its result at the end. */
@@ -43,18 +31,14 @@ export type ImportRun = {
   refusedCount: number
   /** The first refused rows. */
   readonly refused: ShownRefusal[]
-  /** The first accepted readings. */
-  readonly first: ShownReading[]
-  readonly days: Map<string, DaySum>
+  /** Readings and sums; null in an import. */
+  readonly preview: PreviewCollector | null
   unknown: number
   receipts: ReadReceipts
 }
 
 /** Largest content of a compressed file, and its largest multiple of the file. */
 const uploadLimits = { bytes: 256 * 2 ** 20, ratio: 200 }
-/** Number of readings that a preview shows, and of days that it adds up. */
-const [maxFirst, maxDays] = [3, 400]
-
 const headerOf = async (first: Uint8Array, options: ReadingOptions): Promise<readonly string[]> => {
   const chunks = async function* () {
     yield first
@@ -92,19 +76,7 @@ export const openUpload = async (
   onHeadings(headings)
   const locationZone = await zoneOfReadings(calls, preset.options, signal)
   const source = tableSource(all, preset, locationZone)
-  return { source, headings, zone: zoneOf(preset.options['zone'] ?? locationZone ?? 'UTC') }
-}
-
-const noteReading = (run: ImportRun, zone: TimeZone, reading: FileReading, at: number): void => {
-  const read = reading.isRegister ? null : readMeterRecord(readingToElement(reading), 'current', at)
-  const record = read?.ok === true ? read.value : null
-  if (run.first.length < maxFirst) run.first.push({ reading, record })
-  if (record === null) return
-  const [day, direction] = [dayOf(zone, record.start), record.tariffDirection]
-  const key = `${day} ${direction}`
-  const sum = run.days.get(key)
-  if (sum === undefined && run.days.size >= maxDays) return
-  run.days.set(key, { day, direction, energy: (sum?.energy ?? 0n) + record.energy })
+  return { source, headings }
 }
 
 type RunOptions = {
@@ -119,26 +91,24 @@ type RunOptions = {
 
 /**
  * Start an import or its preview. Both read the same rows by the same rules: a preview checks each reading as the service
- * does, and adds up the accepted ones. `run` changes with each batch. `done` throws `UsageError`, `CallError` or `Failure`;
+ * does. `run` changes with each batch. `done` throws `UsageError`, `CallError` or `Failure`;
  * the batches that were sent before are stored.
  * Source: docs/rules/imports.md #laws.
  */
 export const startImport = ({ file, calls, isPreview, at, signal }: RunOptions) => {
-  const { source, zone } = file
+  const { source } = file
   const run: ImportRun = {
-    ...{ accepted: 0, refusedCount: 0, refused: [], first: [], days: new Map<string, DaySum>(), unknown: 0 },
+    ...{ accepted: 0, refusedCount: 0, refused: [], unknown: 0 },
+    preview: isPreview ? previewReadings(source) : null,
     receipts: { pending: 0, replaced: null },
   }
   const receipts = receiptReader(calls, () => undefined, signal)
   const commit = (batch: ReadingBatch, result: ProcessedBatch): void => {
-    const refusedLines = new Set(result.refused.map(({ line }) => line))
     for (const row of result.refused) {
       run.refusedCount += 1
       if (run.refused.length < maxListed) run.refused.push({ ...row, cells: source.cellsOf(row.line) })
     }
-    if (isPreview)
-      for (const reading of [...batch.intervals, ...[...batch.registers.values()].flat()])
-        if (!refusedLines.has(reading.line)) noteReading(run, zone, reading, at)
+    run.preview?.add(batch, result.refused)
     source.forget(batch.lastLine)
     run.accepted += result.accepted
     run.unknown += result.unknown

@@ -66,11 +66,11 @@ export const money = (amount: Amount | null, currency: string): Html => {
   return rounded(exact, roundTo(exact, decimalsOf(currency)), currency)
 }
 
+/** Show kilowatt-hours with at most 3 decimals. */
+export const energyInKwh = (exact: string): Html => rounded(exact, roundTo(exact, 3, 0), 'kWh')
+
 /** Show watt-hours as kWh with at most 3 decimals. */
-export const energy = (wattHours: Amount): Html => {
-  const exact = thousandth(exactText(wattHours))
-  return rounded(exact, roundTo(exact, 3, 0), 'kWh')
-}
+export const energy = (wattHours: Amount): Html => energyInKwh(thousandth(exactText(wattHours)))
 
 /** Show a power with at most 3 decimals. */
 export const power = (value: Amount, unit: 'W' | 'kW'): Html => {
