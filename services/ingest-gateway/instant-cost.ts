@@ -141,14 +141,14 @@ export const calculateInstantCost =
   }
 
 /** Return the refusal of a record without a tariff or price; null if it has a price. Tiers do not matter here. */
-const refuseUnpriced = async (
-  { snapshot, accountId }: CachedPricing,
+const refuseUnpriced = (
+  { snapshot }: CachedPricing,
   record: MeterRecord,
   apiVersion: ApiVersion,
   offsetOf: AnswerOffset,
-): Promise<Refusal | null> => {
+): Refusal | null => {
   const { start, end, tariffDirection } = record
-  const gap = await runInTimeSlices(firstUnpriced(snapshot, tariffDirection, start, end), accountId)
+  const gap = firstUnpriced(snapshot, tariffDirection, start, end)
   if (gap === null) return null
   const at = writeInstant(gap.start, offsetOf(gap.start))
   if (gap.missing === 'MARKET_PRICE')

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { dayNumber } from '../../domain/civil-date.ts'
-import { runToEnd } from '../../domain/run-to-end.ts'
 import type { Statement } from '../../domain/statement/calculate-statement.ts'
 import { acceptedMessage, exampleObject, idText, instantText } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
@@ -64,15 +63,13 @@ const { id, createdAt: _, ...owner } = exampleObject('stm')
 
 const example: StatementWire = {
   id,
-  ...runToEnd(
-    statementToWire(
-      {
-        ...{ ...owner, ...days, locationId: 'loc_0198c0ffee00112233445566', timezone: 'Europe/Berlin' },
-        ...{ currencyCode: 'EUR', rounding: { profile: 'LARGEST_REMAINDER', decimals: 2 }, status: 'DRAFT' },
-      },
-      { ...exampleStatement, overlap: null },
-      () => 120,
-    ),
+  ...statementToWire(
+    {
+      ...{ ...owner, ...days, locationId: 'loc_0198c0ffee00112233445566', timezone: 'Europe/Berlin' },
+      ...{ currencyCode: 'EUR', rounding: { profile: 'LARGEST_REMAINDER', decimals: 2 }, status: 'DRAFT' },
+    },
+    { ...exampleStatement, overlap: null },
+    () => 120,
   ),
   revision: 1,
   hash: '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae',

@@ -123,14 +123,10 @@ const datesToWire = ({ startDay, endDay }: DayRange) => ({
   end_date: writeDate(endDay),
 })
 
-/** Number of lines that are written between two pauses. */
-const linesPerPause = 16
-
-function* periodToWire(period: StatementPeriod, offsetOf: AnswerOffset): Generator<null, StatementWire['periods'][0]> {
+const periodToWire = (period: StatementPeriod, offsetOf: AnswerOffset): StatementWire['periods'][0] => {
   const lines: StatementLineWire[] = []
   for (const line of period.lines) {
     lines.push(statementLineToWire(line, offsetOf))
-    if (lines.length % linesPerPause === 0) yield null
   }
   return { ...datesToWire(period), lines, totals: totalsToWire(period.totals) }
 }
@@ -139,13 +135,13 @@ function* periodToWire(period: StatementPeriod, offsetOf: AnswerOffset): Generat
 export type StatementContent = Omit<StatementWire, 'id' | 'revision' | 'hash' | 'time_created'>
 
 /** Write a statement, with pauses. `offsetOf` returns the offset (minutes) for writing an instant. */
-export function* statementToWire(
+export const statementToWire = (
   view: StatementView,
   statement: Statement & { readonly overlap: RecordOverlap | null },
   offsetOf: AnswerOffset,
-): Generator<null, StatementContent> {
+): StatementContent => {
   const periods: StatementWire['periods'] = []
-  for (const period of statement.periods) periods.push(yield* periodToWire(period, offsetOf))
+  for (const period of statement.periods) periods.push(periodToWire(period, offsetOf))
   return {
     object: 'statement',
     live_mode: view.liveMode,

@@ -11,7 +11,7 @@ import type {
   TariffType,
   TimeBand,
 } from '../../domain/tariff/tariff.ts'
-import { validateCoverageInSteps } from '../../domain/tariff/validate-coverage.ts'
+import { validateCoverage } from '../../domain/tariff/validate-coverage.ts'
 import { type RateInput, readRates } from './rate.ts'
 
 export type HoursInput = { readonly valid_from: string; readonly valid_to: string; readonly rate: readonly RateInput[] }
@@ -195,7 +195,7 @@ export function* readTariffTermsInSteps(input: TariffTermsInput): ReadSteps<Tari
   if (specialDaysOf(schedule.value).filter(name => name !== 'Holidays').length > maxDayTypes)
     return refused('schedule_invalid', `schedule must name at most ${maxDayTypes} day types`, 'schedule')
   yield
-  const uncovered = yield* validateCoverageInSteps(schedule.value)
+  const uncovered = validateCoverage(schedule.value)
   if (uncovered !== undefined) return { ok: false, refusal: uncovered }
   const { direction, type, marketRates, contractStart, contractEnd } = input
   return accepted({ direction, type, marketRates, contractStart, contractEnd, schedule: schedule.value })

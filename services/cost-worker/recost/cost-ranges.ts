@@ -4,7 +4,6 @@ import { highestVersion, type RecostTrigger } from '../../domain/recost/change-s
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import { startOfRow } from '../../platform/clickhouse/meter-cost/meter-cost-counts.ts'
 import { latestEnd } from '../../platform/clickhouse/meter-cost/meter-cost-ranges.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import type { PricingCache } from '../../platform/pricing-cache/pricing-cache.ts'
 import type { RecordToCost } from '../record-to-cost.ts'
 import type { RowBuffer } from '../row-buffer.ts'
@@ -50,7 +49,7 @@ const costRange = async (
   const changeSet = { ...recostGroup.changeSet, prices: gathered.get(locationId) ?? recostGroup.changeSet.prices }
   const range = { ...recostGroup, changeSet, interval }
   const { stored, prefix } = await gatherRange(db, range, interval)
-  const recosted = await runInTimeSlices(recost(range, stored, prefix))
+  const recosted = recost(range, stored, prefix)
   return { failure: await buffer.addAll(recosted.rows), lastRange: { changeSet, recosted, interval } }
 }
 

@@ -66,12 +66,8 @@ function* rowsOfDecision(
  * Cost the new records of a group and all stored rows that they or the triggers change. See `decideRecost`.
  * Each row is written once, with the highest version of its triggers. Yields null so that other work can run.
  */
-export function* recost(
-  group: LocationRecostGroup,
-  stored: readonly MeterCostRow[],
-  prefix?: Prefix,
-): Generator<null, RecostResult, undefined> {
-  const decision = yield* decideRecost(group, stored, entryOf, prefix)
+export const recost = (group: LocationRecostGroup, stored: readonly MeterCostRow[], prefix?: Prefix): RecostResult => {
+  const decision = decideRecost(group, stored, entryOf, prefix)
   const { entries, total } = decision
   return { rows: rowsOfDecision(decision, group.changeSet.prices), entries, total }
 }

@@ -136,7 +136,7 @@ function* costRecostGroups(
   for (const recostGroup of recostGroups) {
     const rows = stored.get(recostGroup) ?? null
     if (rows === null) continue
-    const recosted = yield* recost({ ...recostGroup, changeSet }, rows)
+    const recosted = recost({ ...recostGroup, changeSet }, rows)
     for (const row of recosted.rows) {
       if (row !== null && (versions.get(row.recordId) ?? -1n) >= row.version) continue
       if (row !== null && recostGroups.length > 1) versions.set(row.recordId, row.version)

@@ -2,7 +2,7 @@ import { type Refusal, refused } from '../refusal.ts'
 import { hasOnlySurcharges } from '../tariff/rate.ts'
 import { isSpecialDay } from '../tariff/special-days.ts'
 import type { ScheduleEntry } from '../tariff/tariff.ts'
-import { validateSpecialDaysInSteps } from '../tariff/validate-coverage.ts'
+import { validateSpecialDays } from '../tariff/validate-coverage.ts'
 import type {
   ChargeBase,
   ChargeTerms,
@@ -116,14 +116,11 @@ export const validateCharge = (charge: ChargeTerms): Refusal | null => {
  * Return the reason to refuse the special days of a charge at a location, in steps; null if they are valid.
  * Refuses `calendar_required`, `day_type_not_found`, and `schedule_overlap` on days of several types.
  */
-export function* validateChargeDays(
-  terms: ChargeTerms,
-  calendar: LocationCalendar | null,
-): Generator<void, Refusal | null> {
+export const validateChargeDays = (terms: ChargeTerms, calendar: LocationCalendar | null): Refusal | null => {
   const refusal = 'windows' in terms ? validateWindowDays(terms.windows, calendar) : null
   const schedule = terms.kind === 'USAGE' ? terms.schedule : null
   if (refusal !== null || schedule === null) return refusal
-  return (yield* validateSpecialDaysInSteps(schedule, calendar)) ?? null
+  return validateSpecialDays(schedule, calendar) ?? null
 }
 
 /**

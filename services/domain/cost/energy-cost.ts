@@ -2,7 +2,6 @@ import { type CalendarUnit, calendarEdges, type TimeZone } from '../civil-time.t
 import type { Interval } from '../interval.ts'
 import { cumulativeShare, type Energy, type Money } from '../quantity.ts'
 import { fullConfidence } from '../record/record.ts'
-import { runToEnd } from '../run-to-end.ts'
 import { addToMean, type ConfidenceMean, confidenceOfMean, createMean } from './confidence-mean.ts'
 
 /** Stored piece of a row. Its confidence (1e-4) is that of the price, without the confidence of the record. */
@@ -198,21 +197,13 @@ export const costInBuckets = (
   edges: readonly number[],
   rows: Iterable<CostRow>,
   bucketRows: Iterable<BucketRows> = [],
-): EnergyCostElement[] => runToEnd(costInBucketsByRow(edges, rows, bucketRows))
-
-/** Calculate the same as `costInBuckets`, with a `yield` after each row. */
-export function* costInBucketsByRow(
-  edges: readonly number[],
-  rows: Iterable<CostRow>,
-  bucketRows: Iterable<BucketRows>,
-): Generator<undefined, EnergyCostElement[]> {
+): EnergyCostElement[] => {
   const buckets = edges.slice(1).map((end, index) => createBucket(edges[index] as number, end))
   for (const sums of bucketRows) addBucketRows(buckets, sums)
   for (const row of rows) {
     countRow(buckets, row)
     if (row.cost === null) addUnpricedRow(buckets, row)
     else addPricedRow(buckets, row)
-    yield undefined
   }
   return buckets.map(elementOf)
 }

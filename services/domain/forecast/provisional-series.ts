@@ -15,19 +15,16 @@ type SeriesColumns = {
   readonly confidences: number[]
 }
 
-/** Prices joined between two pauses. */
-const pricesAtOnce = 1_024
-
 /**
  * Join published prices (confidence 1) and forecasts to one series. If both have a price, the published price applies;
  * the rest of a forecast that it cuts remains.
  * Source: docs/rules/markets-and-forecasts.md #storing-prices.
  */
-export function* provisionalSeries(
+export const provisionalSeries = (
   sourceId: string,
   published: PriceSeriesColumns,
   forecast: PriceSeriesColumns & { readonly confidences: readonly number[] },
-): Generator<void, MarketSeries> {
+): MarketSeries => {
   const { starts, ends, values } = published
   if (forecast.starts.length === 0) return { sourceId, starts, ends, prices: values, confidences: starts.map(() => 1) }
   const series: SeriesColumns = { starts: [], ends: [], prices: [], confidences: [] }
@@ -53,14 +50,11 @@ export function* provisionalSeries(
       start = Math.max(start, ends[publishedIndex] as number)
       if ((ends[publishedIndex] as number) > end) break
       addPublished()
-      if (publishedIndex % pricesAtOnce === 0) yield
     }
     if (start < end) addPrice(start, end, ...priceAndConfidence)
-    if (index % pricesAtOnce === 0) yield
   }
   while (publishedIndex < starts.length) {
     addPublished()
-    if (publishedIndex % pricesAtOnce === 0) yield
   }
   return { sourceId, ...series }
 }

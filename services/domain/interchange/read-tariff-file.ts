@@ -1,6 +1,6 @@
 import { validateCharge } from '../charge/validate-charge.ts'
 import { accepted, type Result } from '../refusal.ts'
-import { validateCoverageInSteps } from '../tariff/validate-coverage.ts'
+import { validateCoverage } from '../tariff/validate-coverage.ts'
 import { pricelistMembers, readPricelist } from './datahub-pricelist/read-pricelist.ts'
 import { gridPriceMembers, readGridPrices } from './fri-nettleie/read-grid-prices.ts'
 import { type MemberTable, unknownMembers } from './known-members.ts'
@@ -69,7 +69,7 @@ export function* readTariffFile(
     const groups = yield* readers[format](root, reader)
     const datedParts = dateGroups(groups, reader)
     for (const { terms } of datedParts.tariffs) {
-      const refusal = yield* validateCoverageInSteps(terms.schedule)
+      const refusal = validateCoverage(terms.schedule)
       if (refusal !== undefined) return { ok: false, refusal }
     }
     for (const { terms } of datedParts.charges) {

@@ -33,12 +33,12 @@ const firstIntervalPool = 2
  * cost − Σ values × (other limits − limits) for all other limits.
  * Source: Ahuja, Magnanti, Orlin, Network Flows (1993), 9.4, https://openlibrary.org/isbn/9780136175490.
  */
-export function* cappedFlow(
+export const cappedFlow = (
   input: FlowInput,
   { ofSlot, count }: SlotIntervals,
   limits: Float64Array,
   penalty: number,
-): Generator<undefined, CappedFlow> {
+): CappedFlow => {
   const { slots, problem, scale, sign, isAllowed } = input
   const total = totalDemand(problem)
   const pools = [
@@ -64,8 +64,7 @@ export function* cappedFlow(
   )
   const ownPrice = Float64Array.from(slots, ({ generated }) => Number(sign * generated.price))
   const network = createPoolNetwork(problem, pools, offers, { ownEnergy, ownPrice, grid: gridCapacities(input) })
-  const searches = yield* fillFromPools(network)
-  yield undefined
+  const searches = fillFromPools(network)
   const { nodeCosts } = distancesOf(network)
   const generated = ownEnergy.map((own, slot) => own - (network.ownCapacity[slot] as number))
   let cost = generated.reduce((sum, amount, slot) => sum + amount * (ownPrice[slot] as number), 0)

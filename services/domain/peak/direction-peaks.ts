@@ -77,13 +77,13 @@ type FoundTerms = {
  * Levels limit charges whose amount never falls with power, which count all devices, and whose intervals have the
  * costliest length. `canSell`: the plan also sells energy, so that a charge for net import can fall.
  */
-export function* directionPeaks(
+export const directionPeaks = (
   meter: DemandMeter,
   direction: PlanDirection,
   time: Interval,
   devices: readonly PlannedDevice[],
   { sitePower, canSell }: { readonly sitePower: Power | null; readonly canSell: boolean },
-): Generator<null, DirectionPeaks> {
+): DirectionPeaks => {
   const months = meter.months.filter(({ charge }) => (charge.counts === 'EXPORT') === (direction === 'EXPORT'))
   const planPower = highestPower(devices, sitePower)
   const found: FoundTerms[] = []
@@ -91,11 +91,11 @@ export function* directionPeaks(
   for (const { charge, month, known } of months) {
     const counted = countsPlan(charge, devices)
     if (counted === 'NONE') continue
-    const terms = yield* peakTerms(meter.context, charge, month, time, planPower, known)
+    const terms = peakTerms(meter.context, charge, month, time, planPower, known)
     const canFall = canSell && charge.counts === 'NET_IMPORT'
     const isLimitable = counted === 'ALL' && !canFall && terms.every(term => term.isRising)
     found.push({ minutes: charge.intervalMinutes, terms, isLimitable, canFall })
-    const { edges } = yield* demandGridOf(meter.context.metered, charge.intervalMinutes, daysOfMonth(month))
+    const { edges } = demandGridOf(meter.context.metered, charge.intervalMinutes, daysOfMonth(month))
     for (const edge of edges) if (edge > time.start && edge < time.end) cuts.add(edge)
   }
   const length = costliestLength(found.filter(({ isLimitable }) => isLimitable))

@@ -183,7 +183,7 @@ const roundLevel = (level: number): number => Math.ceil(level * 1e9 - 0.2) / 1e9
  * Returns null if rounding errors prevent a solution. Yields between programs.
  * Source: Kelley (1960), https://doi.org/10.1137/0108053; Land and Doig (1960), https://doi.org/10.2307/1910129.
  */
-export function* findLevels(problem: LevelProblem): Generator<undefined, Levels | null> {
+export const findLevels = (problem: LevelProblem): Levels | null => {
   const start = problem.terms.map(({ pieces, before }) => ({
     first: Math.max(
       0,
@@ -208,7 +208,6 @@ export function* findLevels(problem: LevelProblem): Generator<undefined, Levels 
     }
     open = open.filter(node => node !== next)
     for (const part of split(next.ranges[inexact.index] as PieceRange, inexact.piece)) {
-      yield undefined
       const node = solveNode(problem, next.ranges.with(inexact.index, part))
       if (node !== null) open.push(node)
     }

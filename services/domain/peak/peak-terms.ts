@@ -39,29 +39,20 @@ export type PeakTerm = {
 type Sample = OpenInterval & { readonly day: number; readonly power: number; readonly isOpen: boolean }
 
 /** Return the energy in kWh that a charge counts in each interval. Sold energy counts below 0. */
-function* energiesOf(
-  { metered }: LineContext,
-  charge: DemandCharge,
-  edges: readonly number[],
-): Generator<null, number[]> {
+const energiesOf = ({ metered }: LineContext, charge: DemandCharge, edges: readonly number[]): number[] => {
   const { counts, deviceIds } = charge
   const kwhOf = (energies: readonly bigint[]): number[] => energies.map(energy => Number(energy) / 1e9)
-  if (counts !== 'NET_IMPORT') return kwhOf((yield* sumEnergy(metered, charge, edges)).energies)
-  const bought = kwhOf((yield* sumEnergy(metered, { counts: 'IMPORT', deviceIds }, edges)).energies)
-  const sold = kwhOf((yield* sumEnergy(metered, { counts: 'EXPORT', deviceIds }, edges)).energies)
+  if (counts !== 'NET_IMPORT') return kwhOf(sumEnergy(metered, charge, edges).energies)
+  const bought = kwhOf(sumEnergy(metered, { counts: 'IMPORT', deviceIds }, edges).energies)
+  const sold = kwhOf(sumEnergy(metered, { counts: 'EXPORT', deviceIds }, edges).energies)
   return bought.map((energy, index) => energy - (sold[index] as number))
 }
 
 /** Return the intervals of a month that count, with their power × weight in kW. */
-function* samplesOf(
-  context: LineContext,
-  charge: DemandCharge,
-  month: DayRange,
-  time: Interval,
-): Generator<null, readonly Sample[]> {
+const samplesOf = (context: LineContext, charge: DemandCharge, month: DayRange, time: Interval): readonly Sample[] => {
   const { metered, calendar } = context
-  const { edges, days } = yield* demandGridOf(metered, charge.intervalMinutes, month)
-  const energies = yield* energiesOf(context, charge, edges)
+  const { edges, days } = demandGridOf(metered, charge.intervalMinutes, month)
+  const energies = energiesOf(context, charge, edges)
   const weightAt = createWindowWeights(charge.windows, { timeZone: metered.timeZone, calendar })
   return days.flatMap((day, index): readonly Sample[] => {
     const interval = { start: edges[index] as number, end: edges[index + 1] as number }
@@ -130,19 +121,19 @@ const rangesOf = (charge: DemandCharge, samples: readonly Sample[], paid: DayRan
  * Return the terms of a charge in a calendar month that a plan can change. `planPower` is the highest power of the plan
  * in kW. Empty if the charge is not paid in the month.
  */
-export function* peakTerms(
+export const peakTerms = (
   context: LineContext,
   charge: DemandCharge,
   month: number,
   time: Interval,
   planPower: number,
   known: MonthPowers,
-): Generator<null, readonly PeakTerm[]> {
+): readonly PeakTerm[] => {
   const range = daysOfMonth(month)
   const paid = paidDays(charge, range)
   if (paid === null) return []
-  const { earlier } = yield* measureEarlier(context, charge, month, known)
-  const samples = yield* samplesOf(context, charge, range, time)
+  const { earlier } = measureEarlier(context, charge, month, known)
+  const samples = samplesOf(context, charge, range, time)
   const terms: PeakTerm[] = []
   for (const { samples: ofRange, days } of rangesOf(charge, samples, paid)) {
     const parts = measuredParts(charge, ofRange, planPower)
@@ -151,7 +142,6 @@ export function* peakTerms(
     const maxPower = maxOf([...parts.known, ...parts.groups.map(group => group.maxPower)])
     const pieces = powerPieces(charge, earlier, share, maxPower)
     terms.push({ ...parts, pieces, isRising: isRising(pieces) })
-    yield null
   }
   return terms
 }

@@ -3,7 +3,7 @@ import { serveInOrder } from '../schedule/amount-flow.ts'
 import type { PlannedDevice } from '../schedule/amount-request.ts'
 import type { AmountFlow, FlowInput } from '../schedule/flow-input.ts'
 import { costPlan, type SlotUse } from '../schedule/plan-cost.ts'
-import { energiesOf, type SlotEnergy, slotUsesOf } from '../schedule/read-flow.ts'
+import { energiesOf, slotUsesOf } from '../schedule/read-flow.ts'
 import type { DirectionPeaks } from './direction-peaks.ts'
 import { measurePlan, type PlannedEnergy } from './planned-demand.ts'
 import { searchPeaks } from './search-peaks.ts'
@@ -15,19 +15,13 @@ export type ChargedPlan = {
   readonly bound: Money
 }
 
-const devicesPerPause = 32
-
 /** Return the use of slots by a flow, with a pause after some devices. */
-function* slotUses(
+const slotUses = (
   input: FlowInput,
   { flow, generated }: AmountFlow,
   devices: readonly PlannedDevice[],
-): Generator<undefined, readonly SlotUse[]> {
-  const energies: (readonly SlotEnergy[])[] = []
-  for (const [job, device] of devices.entries()) {
-    if (job % devicesPerPause === 0) yield undefined
-    energies.push(energiesOf(input, flow, device, job))
-  }
+): readonly SlotUse[] => {
+  const energies = devices.map((device, job) => energiesOf(input, flow, device, job))
   return slotUsesOf(energies, input.slots.length, generated, input.scale)
 }
 
@@ -62,24 +56,24 @@ const energiesOfDevices = (
  * Find the flow of maximum energy with the least sum of energy cost and change of charges. `plain` is the flow without
  * charges. If `isServed`, jobs of lower index come first where supply is short.
  */
-export function* planWithCharges(
+export const planWithCharges = (
   input: FlowInput,
   plain: AmountFlow,
   devices: readonly PlannedDevice[],
   peaks: DirectionPeaks,
   isServed: boolean,
-): Generator<unknown, ChargedPlan> {
+): ChargedPlan => {
   // Few charges name devices. Without them, the energy of slots is enough.
   const plannedOf = (uses: readonly SlotUse[]): readonly PlannedEnergy[] =>
     peaks.namesDevices ? energiesOfDevices(input, uses, devices) : energiesOfSlots(input, uses)
-  const evaluate = function* (found: AmountFlow): Generator<unknown, Money> {
-    if (isServed && found !== plain) yield* serveInOrder(input.problem, found.flow)
-    const uses = yield* slotUses(input, found, devices)
-    const { costs } = yield* costPlan(input.slots, uses, devices.length)
-    const changes = yield* measurePlan(peaks.meter, plannedOf(uses))
+  const evaluate = (found: AmountFlow): Money => {
+    if (isServed && found !== plain) serveInOrder(input.problem, found.flow)
+    const uses = slotUses(input, found, devices)
+    const { costs } = costPlan(input.slots, uses, devices.length)
+    const changes = measurePlan(peaks.meter, plannedOf(uses))
     const cost = costs.reduce((sum, one) => sum + one, 0n)
     return input.sign * cost + changes.reduce((sum, { amount }) => sum + amount, 0n)
   }
-  const { found, bound } = yield* searchPeaks(input, plain, peaks, evaluate)
-  return { found, planned: plannedOf(yield* slotUses(input, found, devices)), bound }
+  const { found, bound } = searchPeaks(input, plain, peaks, evaluate)
+  return { found, planned: plannedOf(slotUses(input, found, devices)), bound }
 }

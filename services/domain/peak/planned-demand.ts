@@ -51,40 +51,36 @@ export const monthsOf = ({ metered: { timeZone } }: LineContext, { start, end }:
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }
 
-function* lineOf(context: LineContext, charge: DemandCharge, month: number, known: MonthPowers) {
+const lineOf = (context: LineContext, charge: DemandCharge, month: number, known: MonthPowers) => {
   const range = daysOfMonth(month)
-  const line = yield* demandLine(context, charge, range, known)
+  const line = demandLine(context, charge, range, known)
   if (line?.reason?.kind !== 'DEMAND') return null
   return { power: line.reason.measured, amount: line.amountBefore(range.endDay) }
 }
 
 /** Measure all charges without the plan. A charge that is not paid in a month is left out. */
-export function* createDemandMeter({ context, charges }: ChargedDemand, time: Interval): Generator<null, DemandMeter> {
+export const createDemandMeter = ({ context, charges }: ChargedDemand, time: Interval): DemandMeter => {
   const months: ChargedMonth[] = []
   for (const charge of charges) {
     const known: MonthPowers = new Map()
     for (const month of monthsOf(context, time)) {
-      const before = yield* lineOf(context, charge, month, known)
+      const before = lineOf(context, charge, month, known)
       if (before !== null) months.push({ charge, month, before, known })
     }
   }
   return { context, months }
 }
 
-/** Number of planned energies between two pauses. */
-const plannedPerPause = 1_024
-
 /** Return the energy that a charge counts in each interval of a month, with that of a plan. */
-function* sumsWithPlan(
+const sumsWithPlan = (
   metered: MeteredEnergy,
   { counts, deviceIds }: DemandCharge,
   edges: readonly number[],
   planned: readonly PlannedEnergy[],
-): Generator<null, EnergySums> {
-  const add = function* (energies: readonly Energy[], flow: PlannedEnergy['flow']): Generator<null, Energy[]> {
+): EnergySums => {
+  const add = (energies: readonly Energy[], flow: PlannedEnergy['flow']): Energy[] => {
     const sums = [...energies]
-    for (const [count, { at, deviceId, flow: plannedFlow, energy }] of planned.entries()) {
-      if (count % plannedPerPause === 0) yield null
+    for (const { at, deviceId, flow: plannedFlow, energy } of planned) {
       const index = firstIndexAbove(edges, at) - 1
       if (plannedFlow !== flow || index < 0 || index >= sums.length) continue
       if (deviceIds !== null && !deviceIds.some(id => id === deviceId)) continue
@@ -94,13 +90,13 @@ function* sumsWithPlan(
   }
   const sumsOf = (flow: DemandCharge['counts']) => sumEnergy(metered, { counts: flow, deviceIds }, edges)
   if (counts !== 'NET_IMPORT') {
-    const { energies, records } = yield* sumsOf(counts)
-    const sums = yield* add(energies, counts === 'EXPORT' ? 'EXPORT' : 'IMPORT')
+    const { energies, records } = sumsOf(counts)
+    const sums = add(energies, counts === 'EXPORT' ? 'EXPORT' : 'IMPORT')
     return { energies: sums, records: records + planned.length }
   }
-  const [bought, sold] = [yield* sumsOf('IMPORT'), yield* sumsOf('EXPORT')]
-  const soldEnergies = yield* add(sold.energies, 'EXPORT')
-  const net = (yield* add(bought.energies, 'IMPORT')).map((energy, index) => energy - (soldEnergies[index] as Energy))
+  const [bought, sold] = [sumsOf('IMPORT'), sumsOf('EXPORT')]
+  const soldEnergies = add(sold.energies, 'EXPORT')
+  const net = add(bought.energies, 'IMPORT').map((energy, index) => energy - (soldEnergies[index] as Energy))
   return {
     energies: net.map(energy => (energy > 0n ? energy : 0n)),
     records: bought.records + sold.records + planned.length,
@@ -111,21 +107,21 @@ function* sumsWithPlan(
  * Measure charges with a plan, as the statement of each month will if its records follow the plan.
  * Energy of the plan is added to stored energy of the same time.
  */
-export function* measurePlan(
+export const measurePlan = (
   { context, months }: DemandMeter,
   planned: readonly PlannedEnergy[],
-): Generator<null, readonly PlanCharge[]> {
+): readonly PlanCharge[] => {
   const planMonths = new Set(months.map(({ month }) => month))
   const changes: PlanCharge[] = []
   for (const { charge, month, before, known } of months) {
     const sums: { readonly edges: readonly number[]; readonly sums: EnergySums }[] = []
     for (const one of planMonths) {
-      const { edges } = yield* demandGridOf(context.metered, charge.intervalMinutes, daysOfMonth(one))
-      sums.push({ edges, sums: yield* sumsWithPlan(context.metered, charge, edges, planned) })
+      const { edges } = demandGridOf(context.metered, charge.intervalMinutes, daysOfMonth(one))
+      sums.push({ edges, sums: sumsWithPlan(context.metered, charge, edges, planned) })
     }
     const metered = withSums(context.metered, charge, sums)
     const earlier: MonthPowers = new Map([...known].filter(([one]) => !planMonths.has(one)))
-    const after = (yield* lineOf({ ...context, metered }, charge, month, earlier)) ?? before
+    const after = lineOf({ ...context, metered }, charge, month, earlier) ?? before
     changes.push({
       chargeId: charge.id,
       month,
@@ -138,21 +134,21 @@ export function* measurePlan(
 }
 
 /** Return the edges of the intervals of all charges, ascending. */
-function* intervalEdges({ context, months }: DemandMeter): Generator<null, readonly number[]> {
+const intervalEdges = ({ context, months }: DemandMeter): readonly number[] => {
   const all = new Set<number>()
   for (const { charge, month } of months) {
-    const { edges } = yield* demandGridOf(context.metered, charge.intervalMinutes, daysOfMonth(month))
+    const { edges } = demandGridOf(context.metered, charge.intervalMinutes, daysOfMonth(month))
     for (const edge of edges) all.add(edge)
   }
   return [...all].sort((a, b) => a - b)
 }
 
 /** Return the energy of planned pieces in the intervals of all charges. */
-export function* energiesOfPieces(
+export const energiesOfPieces = (
   meter: DemandMeter,
   devices: readonly { readonly device: PlannedDevice; readonly pieces: readonly PlanPiece[] }[],
-): Generator<null, readonly PlannedEnergy[]> {
-  const edges = yield* intervalEdges(meter)
+): readonly PlannedEnergy[] => {
+  const edges = intervalEdges(meter)
   const planned: PlannedEnergy[] = []
   for (const { device, pieces } of devices) {
     for (const { start, end, power } of pieces) {
@@ -163,7 +159,6 @@ export function* energiesOfPieces(
         planned.push({ at, deviceId: device.deviceId, flow: device.direction, energy })
       }
     }
-    yield null
   }
   return planned
 }

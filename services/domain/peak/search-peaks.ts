@@ -16,7 +16,7 @@ import type { PowerPiece } from './power-pieces.ts'
 export type PeakSearch = { readonly found: AmountFlow; readonly bound: Money }
 
 /** Sum of energy cost and change of charges of a flow. */
-type Evaluate = (found: AmountFlow) => Generator<unknown, Money>
+type Evaluate = (found: AmountFlow) => Money
 
 /** Interval of a group of intervals, with its weight, length and known energy in kWh. */
 type Load = OpenInterval & { readonly group: number; readonly hours: number }
@@ -162,21 +162,21 @@ const sumOf = (money: Money): number => Number(money) / 1e9
  * the tolerance of the bound, if the levels repeat, or at its limits of work. `plain` is the flow without charges.
  * Source: Benders (1962), https://doi.org/10.1007/BF01386316.
  */
-export function* searchPeaks(
+export const searchPeaks = (
   input: FlowInput,
   plain: AmountFlow,
   peaks: DirectionPeaks,
   evaluate: Evaluate,
-): Generator<unknown, PeakSearch> {
+): PeakSearch => {
   const network = createNetwork(input, peaks)
-  let best = { found: plain, sum: yield* evaluate(plain) }
+  let best = { found: plain, sum: evaluate(plain) }
   let problem: LevelProblem = { terms: peaks.terms, groups: peaks.groups, minCost: 0, cuts: [] }
   let [bound, work]: [number, number] = [Number.NEGATIVE_INFINITY, 0]
   const tried = new Set<string>()
   let levels: readonly number[] | null = null
   for (let flows = 1; ; flows += 1) {
     const limits = limitsOf(network, levels)
-    const capped: CappedFlow = yield* cappedFlow(
+    const capped: CappedFlow = cappedFlow(
       input,
       network.intervals,
       Float64Array.from(limits, ({ limit }) => limit),
@@ -186,9 +186,9 @@ export function* searchPeaks(
     work += 2 * capped.found.flow.energy.length
     if (levels === null) problem = { ...problem, minCost: capped.cost }
     else problem = { ...problem, cuts: [...problem.cuts, cutOf(network, limits, capped, peaks.groups.length)] }
-    const sum: Money = yield* evaluate(capped.found)
+    const sum: Money = evaluate(capped.found)
     if (sum < best.sum) best = { found: capped.found, sum }
-    const next = yield* findLevels(problem)
+    const next = findLevels(problem)
     if (next !== null) bound = Math.max(bound, next.bound - peaks.before + peaks.minChange)
     if (sumOf(best.sum) - bound <= toleranceOf(sumOf(best.sum))) return { found: best.found, bound: best.sum }
     const key = next?.levels.map(level => level.toFixed(7)).join(' ') ?? ''

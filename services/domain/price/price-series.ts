@@ -1,7 +1,6 @@
 import { instantsAt, offsetAt, type TimeZone } from '../civil-time.ts'
 import { dayMs, hourMs, type Interval } from '../interval.ts'
 import type { Energy, Price } from '../quantity.ts'
-import { runToEnd } from '../run-to-end.ts'
 import {
   type CountedEnergy,
   evaluate,
@@ -60,12 +59,12 @@ const appendMerged = <T extends Interval>(list: T[], addition: T, isEqual: (a: T
 }
 
 /** Evaluate one UTC day at a time. Prices are cut at days anyway, so the elements are the same. */
-function* evaluateSeries<T extends PriceElement>(
+const evaluateSeries = <T extends PriceElement>(
   snapshot: PricingSnapshot,
   { direction, start, end, counted = nothingCounted }: PriceRequest,
   elementOf: (interval: PricedInterval, price: Price) => T,
   isEqual: (a: T, b: T) => boolean,
-): Generator<undefined, PriceSeries<T>> {
+): PriceSeries<T> => {
   const elements: T[] = []
   const unpriced: UnpricedInterval[] = []
   const sourceIds = new Set<string>()
@@ -81,7 +80,6 @@ function* evaluateSeries<T extends PriceElement>(
       appendMerged(elements, elementOf(interval, interval.price), isEqual)
     }
     at = dayEnd
-    yield undefined
   }
   return { elements, unpriced, marketSourceIds: [...sourceIds] }
 }
@@ -89,24 +87,16 @@ function* evaluateSeries<T extends PriceElement>(
 const isSamePrice = (a: PriceElement, b: PriceElement): boolean => a.price === b.price && a.confidence === b.confidence
 
 /**
- * Return the prices of an interval, cut where the price or its confidence changes. Equal neighbours are merged. Yields
- * after each day, so that the caller can pause.
+ * Return the prices of an interval, cut where the price or its confidence changes. Equal neighbours are merged.
  * Source: docs/rules/prices-and-audits.md #elements.
  */
-export const priceSeriesByDay = (
-  snapshot: PricingSnapshot,
-  request: PriceRequest,
-): Generator<undefined, PriceSeries<PriceElement>> =>
+export const priceSeries = (snapshot: PricingSnapshot, request: PriceRequest): PriceSeries<PriceElement> =>
   evaluateSeries(
     snapshot,
     request,
     ({ start, end, confidence }, price) => ({ start, end, price, confidence }),
     isSamePrice,
   )
-
-/** Return the prices of an interval, as `priceSeriesByDay` does, without a pause. */
-export const priceSeries = (snapshot: PricingSnapshot, request: PriceRequest): PriceSeries<PriceElement> =>
-  runToEnd(priceSeriesByDay(snapshot, request))
 
 const breakdownOf = ({ commodity, nonCommodity }: PricedInterval): PriceBreakdown => ({
   commodity: {
@@ -134,13 +124,9 @@ const isSameBreakdown = (a: PriceAuditElement, b: PriceAuditElement): boolean =>
 
 /**
  * Return the prices of an interval with their components, cut where a component changes. Equal neighbours are merged.
- * Yields after each day, so that the caller can pause.
  * Source: docs/rules/prices-and-audits.md #audit.
  */
-export const priceAuditByDay = (
-  snapshot: PricingSnapshot,
-  request: PriceRequest,
-): Generator<undefined, PriceSeries<PriceAuditElement>> =>
+export const priceAudit = (snapshot: PricingSnapshot, request: PriceRequest): PriceSeries<PriceAuditElement> =>
   evaluateSeries(
     snapshot,
     request,
@@ -153,10 +139,6 @@ export const priceAuditByDay = (
     }),
     isSameBreakdown,
   )
-
-/** Return the prices of an interval with their components, as `priceAuditByDay` does, without a pause. */
-export const priceAudit = (snapshot: PricingSnapshot, request: PriceRequest): PriceSeries<PriceAuditElement> =>
-  runToEnd(priceAuditByDay(snapshot, request))
 
 const eveningMs = 23 * hourMs
 

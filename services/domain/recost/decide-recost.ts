@@ -8,7 +8,7 @@ import {
   compareSortKeys,
   countingStartOf,
 } from '../tariff/accumulator.ts'
-import { type CountedRecord, type CountOrder, countInOrderInSteps } from '../tariff/counting-order.ts'
+import { type CountedRecord, type CountOrder, countInOrder } from '../tariff/counting-order.ts'
 import {
   type ChangeSet,
   highestVersion,
@@ -56,9 +56,6 @@ type Group<Entry extends VersionedRecord> = RecostGroup<ChangeSet<Entry>>
 
 const noPrefix: Prefix = { until: Number.NEGATIVE_INFINITY, counted: new Map() }
 const noChanges: readonly AccumulatorChange[] = []
-
-/** Records that are examined between two pauses. */
-const entriesPerPause = 200
 
 /**
  * Return whether the stored form of an identity is later than a new one: a replayed message keeps its source version.
@@ -143,13 +140,13 @@ const entriesAfterChanges = <Entry extends VersionedRecord>(
   return after
 }
 
-/** Determine the coverage and the accumulator changes of all valid records. Yields null so that other work can run. */
-function* entriesInSteps<Entry extends VersionedRecord>(
+/** Determine the coverage and the accumulator changes of all valid records. */
+const entriesOf = <Entry extends VersionedRecord>(
   changeSet: ChangeSet<Entry>,
   valid: readonly EffectiveRecord<Entry>[],
   former: readonly Entry[],
   until: number,
-): Generator<null, readonly RecostEntry<Entry>[], undefined> {
+): readonly RecostEntry<Entry>[] => {
   const coverage = estimateCoverage(valid, former)
   const hasTiers = isTiered(changeSet)
   const entries: RecostEntry<Entry>[] = []
@@ -159,7 +156,6 @@ function* entriesInSteps<Entry extends VersionedRecord>(
     const accumulatorChanges =
       entry.record.start < until ? all.filter(({ countingStart }) => countingStart >= until) : all
     entries.push({ entry, covered, accumulatorChanges, sortKey: entry.record, isNew: isNew || coverage.isRecut(entry) })
-    if (entries.length % entriesPerPause === 0) yield null
   }
   return entries
 }
@@ -186,23 +182,19 @@ const inStoreOrder = <Entry extends VersionedRecord>(
  * `stored` are all stored forms that the group depends on. With a `prefix`, only records that start at `prefix.until`
  * or later are costed, and `stored` also contains the earlier records that end after it.
  * Law: costing `toCost` in any partition of the changes into groups and steps gives the same costs.
- * Yields null so that other work can run.
  * Source: docs/rules/metering.md #estimates; docs/rules/tariffs.md #counting-order.
  */
-export function* decideRecost<Entry extends VersionedRecord, Stored extends StoredVersion>(
+export const decideRecost = <Entry extends VersionedRecord, Stored extends StoredVersion>(
   group: Group<Entry>,
   stored: readonly Stored[],
   entryOf: ToEntry<Stored, Entry>,
   { until, counted: before }: { readonly until: number; readonly counted: AccumulatorCounts } = noPrefix,
-): Generator<null, RecostDecision<Entry>, undefined> {
+): RecostDecision<Entry> => {
   const { changeSet, triggers, records, interval } = group
   const version = highestVersion([...records, ...triggers])
   const { valid, former, withdrawn } = effectiveRecords(group, stored, version, entryOf)
-  yield null
-  const entries = yield* entriesInSteps(changeSet, valid, former, until)
-  yield null
-  const counted = yield* countInOrderInSteps(entries, before)
-  yield null
+  const entries = entriesOf(changeSet, valid, former, until)
+  const counted = countInOrder(entries, before)
   const isTriggered = ({ record }: Entry): boolean => triggers.some(trigger => overlaps(record, trigger))
   // A new tariff resets the count at its start. A record that spans this start counted before it, so all later records
   // count again.

@@ -42,11 +42,11 @@ const groupByPrice = (supplies: readonly PricedSupply[]): PricedSupply[][] => {
  * If tiers couple the slots, the flow is found in a network with a node for each tier. Otherwise the cheapest supplies
  * are filled first, which is exact and much faster.
  */
-export function* amountFlow(input: FlowInput): Generator<undefined, AmountFlow> {
+export const amountFlow = (input: FlowInput): AmountFlow => {
   const tierBounds = tierBoundsOf(input)
-  if (isCoupled(input, tierBounds)) return yield* searchTiers(input, tierBounds)
+  if (isCoupled(input, tierBounds)) return searchTiers(input, tierBounds)
   const supplies = listSupplies(input)
-  const flow = yield* fillCheapestFirst(input.problem, groupByPrice(supplies))
+  const flow = fillCheapestFirst(input.problem, groupByPrice(supplies))
   const generated = new Float64Array(input.slots.length)
   for (const [index, { slot, isOwn }] of supplies.entries()) if (isOwn) generated[slot] = flow.used[index] as number
   return { flow, generated }
@@ -61,17 +61,14 @@ export function* amountFlow(input: FlowInput): Generator<undefined, AmountFlow> 
  * Numbers are integers, so nothing is rounded up to 2^53. Yields between searches, so that the caller can pause.
  * Source: Federgruen and Groenevelt (1986), https://doi.org/10.1287/opre.34.6.909.
  */
-export function* fillCheapestFirst(
-  problem: FlowProblem,
-  prices: readonly (readonly Supply[])[],
-): Generator<undefined, Flow> {
+export const fillCheapestFirst = (problem: FlowProblem, prices: readonly (readonly Supply[])[]): Flow => {
   const flow = emptyFlow(problem, prices.flat().length)
   const flowSearch = createFlowSearch(problem, flow, flow.unmet, false)
   const available = new Float64Array(problem.slotLength.length)
   let index = 0
   for (const supplies of prices) {
     for (const { slot, capacity } of supplies) available[slot] = capacity
-    yield* drawAvailable(
+    drawAvailable(
       flowSearch,
       supplies.map(({ slot }) => slot),
       available,
@@ -88,10 +85,10 @@ export function* fillCheapestFirst(
  * the other. Each job takes the capacity that earlier jobs left. Changes the flow in place.
  * Source: docs/rules/schedules.md #threshold.
  */
-export function* serveInOrder(problem: FlowProblem, flow: Flow): Generator<undefined, void> {
+export const serveInOrder = (problem: FlowProblem, flow: Flow): void => {
   const servedFlow = emptyFlow(problem, 0)
   const flowSearch = createFlowSearch(problem, servedFlow, slotTotals(problem, flow), true)
-  for (const job of problem.demand.keys()) yield* drawAvailable(flowSearch, [job], servedFlow.unmet)
+  for (const job of problem.demand.keys()) drawAvailable(flowSearch, [job], servedFlow.unmet)
   flow.energy.set(servedFlow.energy)
   flow.unmet.set(servedFlow.unmet)
 }

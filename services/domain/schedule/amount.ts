@@ -88,20 +88,20 @@ type PlanDirection = PlannedDevice['direction']
  * time without a price would be needed.
  * Source: docs/rules/schedules.md #amount, #threshold, #charges.
  */
-export function* planAmount(
+export const planAmount = (
   request: AmountRequest,
   pricing: AmountPricing,
   requestedOffset: number,
-): Generator<unknown, Result<AmountPlan>> {
-  const planned = yield* planDirections(request, pricing, requestedOffset)
+): Result<AmountPlan> => {
+  const planned = planDirections(request, pricing, requestedOffset)
   const { demand, ...plainPricing } = pricing
   // The plan without charges has longer slots. Only if the plan with charges may not be the optimum can it be better.
   const isOptimum = !planned.ok || planned.value.demand === null || sumOf(planned.value) === planned.value.demand.bound
   if (isOptimum || demand === undefined || pricing.generation.length > 0) return planned
-  const plain = yield* planDirections(request, plainPricing, requestedOffset)
+  const plain = planDirections(request, plainPricing, requestedOffset)
   if (!plain.ok || planned.value.demand === null) return planned
-  const meter = yield* createDemandMeter(demand, intervalOf(request.devices))
-  const charges = yield* measurePlan(meter, yield* energiesOfPieces(meter, plain.value.devices))
+  const meter = createDemandMeter(demand, intervalOf(request.devices))
+  const charges = measurePlan(meter, energiesOfPieces(meter, plain.value.devices))
   const charged = { ...plain.value, demand: { charges, bound: planned.value.demand.bound } }
   return sumOf(charged) < sumOf(planned.value) ? accepted(charged) : planned
 }
@@ -111,22 +111,22 @@ const sumOf = ({ cost, demand }: AmountPlan): Money =>
   (demand?.charges ?? []).reduce((sum, { amount }) => sum + amount, cost)
 
 /** Plan imports and exports, each alone. */
-function* planDirections(
+const planDirections = (
   request: AmountRequest,
   pricing: AmountPricing,
   requestedOffset: number,
-): Generator<unknown, Result<AmountPlan>> {
+): Result<AmountPlan> => {
   const offsetOf = answerOffset(pricing.snapshot.timeZone, requestedOffset)
   const plans: DevicePlan[] = []
   const unpriced: UnpricedInterval[] = []
   const { demand } = pricing
-  const meter = demand === undefined ? null : yield* createDemandMeter(demand, intervalOf(request.devices))
+  const meter = demand === undefined ? null : createDemandMeter(demand, intervalOf(request.devices))
   const planned: PlannedEnergy[] = []
   let bound: Money = 0n
   for (const direction of ['IMPORT', 'EXPORT'] as const) {
     const devices = request.devices.filter(device => device.direction === direction)
     if (devices.length === 0) continue
-    const directionPlan = yield* planDirection(direction, devices, request, pricing, offsetOf, meter)
+    const directionPlan = planDirection(direction, devices, request, pricing, offsetOf, meter)
     if (!directionPlan.ok) return directionPlan
     plans.push(...directionPlan.value.devices)
     unpriced.push(...directionPlan.value.unpriced)
@@ -139,7 +139,7 @@ function* planDirections(
     ...totalOf(devices),
     devices,
     unpriced: unpriced.sort((a, b) => a.start - b.start),
-    demand: meter === null ? null : { charges: yield* measurePlan(meter, planned), bound },
+    demand: meter === null ? null : { charges: measurePlan(meter, planned), bound },
   })
 }
 
@@ -168,14 +168,14 @@ const intervalOf = (devices: readonly PlannedDevice[]): Interval => ({
 })
 
 /** Plan one direction. Imports and exports share no limit, so each direction is planned alone. */
-function* planDirection(
+const planDirection = (
   direction: PlanDirection,
   devices: readonly PlannedDevice[],
   request: AmountRequest,
   { snapshot, counted, generation, tariffPath = '/tariffs', isPending = () => false }: AmountPricing,
   offsetOf: AnswerOffset,
   meter: DemandMeter | null,
-): Generator<unknown, Result<DirectionPlan>> {
+): Result<DirectionPlan> => {
   const planInterval = intervalOf(devices)
   const prices = planPrices(snapshot, direction, planInterval, counted)
   const unpriced = prices.unpriced.filter(interval => devices.some(device => overlaps(device, interval)))
@@ -185,8 +185,7 @@ function* planDirection(
       ? priceGeneration(generation, planPrices(snapshot, 'LOCAL', planInterval, counted).priced)
       : []
   const canSell = request.devices.some(device => device.direction === 'EXPORT')
-  const peaks =
-    meter === null ? null : yield* directionPeaks(meter, direction, planInterval, devices, { sitePower, canSell })
+  const peaks = meter === null ? null : directionPeaks(meter, direction, planInterval, devices, { sitePower, canSell })
   const createFlowInput = (priced: readonly PlanPrice[], isAllowed: FlowInput['isAllowed']): FlowInput => {
     const slots = planSlots(priced, devices, ownGeneration, peaks?.cuts)
     const scale = planScale(slots, devices, sitePower, peaks === null ? 0n : energyUnitMs)
@@ -208,13 +207,13 @@ function* planDirection(
       refusal: refuseMissingPrice(snapshot, firstUnpriced, direction, refusalContext, isPending(direction)),
     }
   }
-  const amountFlowFound = yield* amountFlow(input)
+  const amountFlowFound = amountFlow(input)
   const isServed = request.threshold !== null || sitePower !== null
-  if (isServed) yield* serveInOrder(input.problem, amountFlowFound.flow)
+  if (isServed) serveInOrder(input.problem, amountFlowFound.flow)
   if (request.threshold === null && devices.some((_, job) => isShort(input.problem, amountFlowFound.flow, job))) {
     if (firstUnpriced !== undefined) {
       const placeholderInput = createFlowInput(withPlaceholderPrices(prices), () => true)
-      const { flow } = yield* amountFlow(placeholderInput)
+      const { flow } = amountFlow(placeholderInput)
       const isPriceTheOnlyReason = !devices.some((_, job) => isShort(placeholderInput.problem, flow, job))
       if (isPriceTheOnlyReason)
         return {
@@ -225,11 +224,9 @@ function* planDirection(
     return { ok: false, refusal: refuseInfeasible(shortageOf(input, amountFlowFound, devices), offsetOf) }
   }
   const withCharges =
-    peaks === null
-      ? noCharges(amountFlowFound)
-      : yield* planWithCharges(input, amountFlowFound, devices, peaks, isServed)
+    peaks === null ? noCharges(amountFlowFound) : planWithCharges(input, amountFlowFound, devices, peaks, isServed)
   const { planned, bound } = withCharges
-  return accepted({ devices: yield* plansOf(input, withCharges.found, devices), unpriced, planned, bound })
+  return accepted({ devices: plansOf(input, withCharges.found, devices), unpriced, planned, bound })
 }
 
 const noCharges = (found: AmountFlow) => ({ found, planned: [], bound: 0n })
@@ -263,21 +260,6 @@ const thresholdOf = (
   return price => (direction === 'IMPORT' ? price * scaleOfOne <= bound : price * scaleOfOne >= bound)
 }
 
-const devicesPerPause = 32
-
-/** Transform each device; yields between some, so that the caller can pause. */
-function* mapDevices<T>(
-  devices: readonly PlannedDevice[],
-  transform: (device: PlannedDevice, job: number) => T,
-): Generator<undefined, T[]> {
-  const results: T[] = []
-  for (const [job, device] of devices.entries()) {
-    if (job % devicesPerPause === 0) yield undefined
-    results.push(transform(device, job))
-  }
-  return results
-}
-
 const shortageOf = (input: FlowInput, { flow }: AmountFlow, allDevices: readonly PlannedDevice[]) => {
   const { jobs, slots } = minCut(input.problem, flow)
   const devices = jobs.map(job => allDevices[job] as PlannedDevice)
@@ -289,18 +271,18 @@ const shortageOf = (input: FlowInput, { flow }: AmountFlow, allDevices: readonly
   }
 }
 
-function* plansOf(
+const plansOf = (
   input: FlowInput,
   { flow, generated }: AmountFlow,
   devices: readonly PlannedDevice[],
-): Generator<undefined, DevicePlan[]> {
+): DevicePlan[] => {
   const { slots, scale } = input
-  const energies = yield* mapDevices(devices, (device, job) => energiesOf(input, flow, device, job))
-  const cost = yield* costPlan(slots, slotUsesOf(energies, slots.length, generated, scale), devices.length)
-  const fullPowerEnergies = yield* mapDevices(devices, (_, job) => energiesAtFullPower(input, job, energies[job] ?? []))
-  const baseline = yield* costPlan(slots, slotUsesOf(fullPowerEnergies, slots.length, null, scale), devices.length)
+  const energies = devices.map((device, job) => energiesOf(input, flow, device, job))
+  const cost = costPlan(slots, slotUsesOf(energies, slots.length, generated, scale), devices.length)
+  const fullPowerEnergies = devices.map((_, job) => energiesAtFullPower(input, job, energies[job] ?? []))
+  const baseline = costPlan(slots, slotUsesOf(fullPowerEnergies, slots.length, null, scale), devices.length)
   const runningMs = findRunningTimes(input, flow, generated)
-  return yield* mapDevices(devices, (device, job) => ({
+  return devices.map((device, job) => ({
     device,
     pieces: piecesOf(input, flow, device, job, runningMs),
     energy: (energies[job] ?? []).reduce((sum, { energy }) => sum + energy, 0n),

@@ -43,15 +43,10 @@ const endColumn = ({ problem }: FlowSearch, row: number, isJobRow: boolean): num
  * of each giver that no taker can take. Fills all shortest paths before the next search. Yields between searches.
  * Source: Dinitz (1970), https://en.wikipedia.org/wiki/Dinic's_algorithm.
  */
-export function* drawAvailable(
-  flowSearch: FlowSearch,
-  givers: readonly number[],
-  available: Float64Array,
-): Generator<undefined, void> {
+export const drawAvailable = (flowSearch: FlowSearch, givers: readonly number[], available: Float64Array): void => {
   for (;;) {
     const sources = givers.filter(giver => (available[giver] as number) > 0)
     if (sources.length === 0) return
-    yield undefined
     const depth = findLevels(flowSearch, sources)
     if (depth === 0) {
       // Nodes reached by a search without result can never take or give more, so no later search visits them.

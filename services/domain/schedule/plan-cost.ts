@@ -18,8 +18,6 @@ export type PlanCost = {
 /** Energy at one price and confidence (1e-4). */
 type PricedEnergy = { readonly energy: Energy; readonly price: Price; readonly confidence: number }
 
-const slotsPerPause = 64
-
 /**
  * Cost the use of slots, which are in order of time. Grid energy counts in its accumulators in that order and pays the
  * tiers that it reaches.
@@ -27,16 +25,11 @@ const slotsPerPause = 64
  * shares add up to it. Yields between some slots, so that the caller can pause.
  * Source: docs/rules/schedules.md #tiers-in-plans.
  */
-export function* costPlan(
-  slots: readonly PlanSlot[],
-  uses: readonly SlotUse[],
-  jobs: number,
-): Generator<undefined, PlanCost> {
+export const costPlan = (slots: readonly PlanSlot[], uses: readonly SlotUse[], jobs: number): PlanCost => {
   const costs = new Array<Money>(jobs).fill(0n)
   const [energies, weighted] = [new Array<Energy>(jobs).fill(0n), new Array<bigint>(jobs).fill(0n)]
   const counted = new Map<string, Energy>()
   for (const [index, slot] of slots.entries()) {
-    if (index % slotsPerPause === 0) yield undefined
     const use = uses[index] as SlotUse
     if (use.jobs.length === 0) continue
     const pricedEnergies = priceSlot(slot, use, counted)

@@ -10,12 +10,10 @@ import { addFlow, flowBetween, type NodeMarks, residualCapacity } from './residu
  * Yields between searches, so that the caller can pause.
  * Source: Ahuja, Magnanti, Orlin, Network Flows (1993), 9.8, https://openlibrary.org/isbn/9780136175490.
  */
-export function* fillFromPools(network: PoolNetwork): Generator<undefined, number> {
+export const fillFromPools = (network: PoolNetwork): number => {
   for (let searches = 1; ; searches += 1) {
-    yield undefined
     const distances = distancesOf(network)
     if (distances.nearest === Number.POSITIVE_INFINITY) return searches
-    yield undefined
     const layers = layersOf(network, distances)
     const isAnySent = sendCheapest({
       network,

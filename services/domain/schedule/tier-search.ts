@@ -223,30 +223,30 @@ type SearchNode = { readonly limits: TierLimits; readonly found: TieredFlow; rea
  * Above `maxWork` and `maxSearchWork` the best plan found is returned. Yields between short parts of the work.
  * Source: Land and Doig (1960), https://doi.org/10.2307/1910129.
  */
-export function* searchTiers(input: FlowInput, tierBounds: TierBounds): Generator<undefined, AmountFlow> {
+export const searchTiers = (input: FlowInput, tierBounds: TierBounds): AmountFlow => {
   const count = input.slots.length
   const slotRuns = slotRunsOf(input, tierBounds)
   let [work, searchWork] = [0, 0]
   const isLimitReached = (): boolean => work > maxWork || searchWork > maxSearchWork
-  const relaxLimits = function* (limits: TierLimits): Generator<undefined, SearchNode> {
-    const found = yield* tieredFlow(input, tierBounds, limits)
+  const relaxLimits = (limits: TierLimits): SearchNode => {
+    const found = tieredFlow(input, tierBounds, limits)
     work += found.arcs + fixedWork
     searchWork += found.searches * (found.arcs + fixedSearch)
     return { limits, found, counted: countInOrder(input, tierBounds, found) }
   }
-  const rootNode = yield* relaxLimits(widestLimits(input, tierBounds))
+  const rootNode = relaxLimits(widestLimits(input, tierBounds))
   if (rootNode.found.energy < totalDemand(input.problem) && isUnrestricted(input)) return rootNode.found
   let best: SearchNode | null = null
-  const improve = function* (one: SearchNode): Generator<undefined, void> {
+  const improve = (one: SearchNode): void => {
     for (let next = one; next.counted.isAllowed && isBetter(next, best); ) {
       best = next
       if (isLimitReached()) return
-      next = yield* relaxLimits(limitsAsMet(next.counted, slotRuns))
+      next = relaxLimits(limitsAsMet(next.counted, slotRuns))
     }
   }
   let openNodes = [rootNode]
   for (let turn = 1; ; turn += 1) {
-    for (const one of openNodes) yield* improve(one)
+    for (const one of openNodes) improve(one)
     const bestNode = best
     openNodes = bestNode === null ? openNodes : openNodes.filter(one => isPromising(input, one, bestNode))
     const comesFirst = turn % 3 === 0 ? isBetter : isLikelier
@@ -254,11 +254,11 @@ export function* searchTiers(input: FlowInput, tierBounds: TierBounds): Generato
       (first, one) => (first === null || comesFirst(one, first) ? one : first),
       null,
     )
-    if (next === null || isLimitReached()) return (best ?? (yield* relaxLimits(limitsUnmet(tierBounds, count)))).found
+    if (next === null || isLimitReached()) return (best ?? relaxLimits(limitsUnmet(tierBounds, count))).found
     openNodes = openNodes.filter(one => one !== next)
     for (const limits of splitLimits(next.limits, next.counted, slotRuns)) {
       if (isLimitReached()) break
-      const part = yield* relaxLimits(limits)
+      const part = relaxLimits(limits)
       if (part.found.meetsLimits) openNodes.push(part)
     }
   }

@@ -108,17 +108,13 @@ const createSupply = (input: FlowInput): SlotSupply => {
  * Find the cheapest flow of maximum energy. Each tier is a pool with a capacity, on which each slot may draw within the
  * limits.
  */
-export function* tieredFlow(
-  input: FlowInput,
-  tierBounds: TierBounds,
-  limits: TierLimits,
-): Generator<undefined, TieredFlow> {
+export const tieredFlow = (input: FlowInput, tierBounds: TierBounds, limits: TierLimits): TieredFlow => {
   const { slots, problem } = input
   const { pools, first } = createPools(input, tierBounds, limits)
   const offers = createOffers(input, tierBounds, limits, first)
   const supply = createSupply(input)
   const network = createPoolNetwork(problem, pools, offers, supply)
-  const searches = yield* fillFromPools(network)
+  const searches = fillFromPools(network)
   const { poolCapacity, ownCapacity, graph } = network
   const drawn = slots.map(() => [] as number[])
   const generated = supply.ownEnergy.map((own, slot) => own - (ownCapacity[slot] as number))

@@ -30,7 +30,7 @@ export type SimulatedLocation = LineContext & {
   readonly days: DayRange
   readonly records: readonly RecordToPrice[]
   readonly isBilled: (record: RecordToPrice) => boolean
-  readonly storedRows: () => Iterable<BilledRow | null>
+  readonly storedRows: () => Iterable<BilledRow>
   readonly rounding: StatementRounding
   readonly hasLines: boolean
   /** Present instant in ms. */
@@ -54,62 +54,53 @@ const sharesTime = ({ start, end }: Interval, span: Interval): boolean =>
 const hasTiers = (snapshot: PricingSnapshot): boolean =>
   (['IMPORT', 'EXPORT', 'LOCAL'] as const).some(direction => hasTieredPrices(snapshot, direction))
 
-/** Number of records between two pauses. */
-const recordsPerPause = 4_096
-
-function* recordsOf(records: readonly RecordToPrice[], span: Interval): Generator<null, readonly RecordToPrice[]> {
-  const found: RecordToPrice[] = []
-  for (const [index, record] of records.entries()) {
-    if (index % recordsPerPause === 0) yield null
-    if (sharesTime(record, span)) found.push(record)
-  }
-  return found
-}
+const recordsOf = (records: readonly RecordToPrice[], span: Interval): readonly RecordToPrice[] =>
+  records.filter(record => sharesTime(record, span))
 
 /** Records that decide the prices of a span: those of the span, and with tiers those counted before. */
 type PricedRecords = { readonly within: readonly RecordToPrice[]; readonly counted: readonly RecordToPrice[] }
 
 /** Return the records that candidates price, the same for all of them. */
-function* recordsToPrice(
+const recordsToPrice = (
   { records, metered: { timeZone } }: SimulatedLocation,
   span: Interval,
   candidates: readonly Candidate[],
-): Generator<null, PricedRecords> {
+): PricedRecords => {
   const snapshots = candidates.flatMap(({ snapshot }) => snapshot ?? [])
-  const within = snapshots.length === 0 ? [] : yield* recordsOf(records, span)
+  const within = snapshots.length === 0 ? [] : recordsOf(records, span)
   if (!snapshots.some(hasTiers)) return { within, counted: within }
   const firstStart = within.reduce((first, { start }) => Math.min(first, start), span.start)
-  const counted = yield* recordsOf(records, { start: countedFrom(timeZone, firstStart), end: span.end })
+  const counted = recordsOf(records, { start: countedFrom(timeZone, firstStart), end: span.end })
   return { within, counted }
 }
 
-function* rowsOf(
+const rowsOf = (
   { storedRows, isBilled }: SimulatedLocation,
   { within, counted }: PricedRecords,
   snapshot: PricingSnapshot | null,
-): Generator<null, Iterable<BilledRow | null>> {
+): Iterable<BilledRow> => {
   if (snapshot === null) return storedRows()
   const records = hasTiers(snapshot) ? counted : within
-  const atStarts = yield* countsAtStarts(snapshot, records)
+  const atStarts = countsAtStarts(snapshot, records)
   return priceRows(snapshot, records, atStarts, isBilled)
 }
 
 /**
- * Calculate the bill of a location with each candidate, in their order, with a pause at least every some hundred records.
+ * Calculate the bill of a location with each candidate, in their order.
  * All candidates read the same records. Nothing else is read.
  * Law: the stored tariffs and charges as a candidate give the bill of the stored rows, to the last digit.
  * Refuses more than 500 lines in a period.
  */
-export function* simulateLocation(
+export const simulateLocation = (
   location: SimulatedLocation,
   candidates: readonly Candidate[],
-): Generator<null, Result<readonly Bill[]>> {
-  const records = yield* recordsToPrice(location, spanOf(location), candidates)
+): Result<readonly Bill[]> => {
+  const records = recordsToPrice(location, spanOf(location), candidates)
   const bills: Bill[] = []
   for (const { snapshot, tariffs, charges } of candidates) {
-    const rows = yield* rowsOf(location, records, snapshot)
+    const rows = rowsOf(location, records, snapshot)
     const input = { ...location, rows, tariffs, charges, hasDetail: false, finals: [], expected: null }
-    const statement = yield* calculateStatement(input)
+    const statement = calculateStatement(input)
     if (!statement.ok) return statement
     bills.push(billOf(statement.value, { charges, days: location.days, hasLines: location.hasLines }))
   }

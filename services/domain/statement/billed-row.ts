@@ -1,11 +1,9 @@
-import { costByDay, costRecord, type EnergyCut, type RecordCost } from '../cost/cost-record.ts'
-import type { CostPiece } from '../cost/cut-record.ts'
+import { costRecord, type EnergyCut } from '../cost/cost-record.ts'
 import type { CostRow, StoredPiece } from '../cost/energy-cost.ts'
 import { dayMs, type Interval } from '../interval.ts'
 import { cumulativeShare, type Energy, type Price } from '../quantity.ts'
 import type { EnergyFlowDirection } from '../record/record.ts'
 import { addChanges } from '../recost/counted-energy.ts'
-import type { AccumulatorCounts } from '../tariff/accumulator.ts'
 import { visitPriceSegments } from '../tariff/evaluate.ts'
 import type { PriceSegment } from '../tariff/price-plan.ts'
 import type { PricingSnapshot } from '../tariff/snapshot.ts'
@@ -131,49 +129,10 @@ export const createPieceBiller = (
   }
 }
 
-/** Number of pieces between two pauses. */
-const piecesPerPause = 1_024
-
-/** Add prices and tariffs to the pieces of a record, as `createPieceBiller` does, with pauses. */
-export function* billInSteps(
-  billPieces: ReturnType<typeof createPieceBiller>,
-  direction: TariffDirection,
-  pieces: readonly PricedPiece[],
-): Generator<null, readonly BilledPiece[]> {
-  if (pieces.length <= piecesPerPause) return billPieces(direction, pieces)
-  const billed: BilledPiece[] = []
-  for (let from = 0; from < pieces.length; from += piecesPerPause) {
-    for (const piece of billPieces(direction, pieces.slice(from, from + piecesPerPause))) billed.push(piece)
-    yield null
-  }
-  return billed
-}
-
-/** Length in ms of records that are priced in steps. */
-const longRecordMs = 31 * dayMs
-
-/** Cost a record as `costRecord` does, with a pause after each day of a long record. */
-function* costInSteps(
-  snapshot: PricingSnapshot,
-  record: RecordToPrice,
-  before: AccumulatorCounts,
-): Generator<null, RecordCost> {
-  const { start, end, covered } = record
-  if (end - start <= longRecordMs) return costRecord(snapshot, record, before, covered)
-  const pieces: CostPiece[] = []
-  const days = costByDay(snapshot, record, before, covered)
-  for (;;) {
-    const { done, value } = days.next()
-    if (done === true) return value.status === 'UNPRICED' ? value : { ...value, pieces }
-    for (const piece of value) pieces.push(piece)
-    yield null
-  }
-}
-
 const unpricedPiece = (cut: EnergyCut): StoredPiece => ({ ...cut, cost: 0n, confidence: 0 })
 
 /**
- * Price records by tariffs, one at a time, as rows of a statement; null is a pause. The records are sorted by start, end and id, and
+ * Price records by tariffs, one at a time, as rows of a statement. The records are sorted by start, end and id, and
  * contain all records that count for tiers. `atStarts` are their `countsAtStarts`. `isBilled` selects the records of
  * the statement.
  * Law: rows of the tariffs that priced the stored rows are equal to the stored rows.
@@ -183,17 +142,17 @@ export function* priceRows(
   records: Iterable<RecordToPrice>,
   atStarts: CountsAtStarts,
   isBilled: (record: RecordToPrice) => boolean,
-): Generator<BilledRow | null, void> {
+): Generator<BilledRow, void> {
   const counts = new Map<number, Energy>()
   const billPieces = createPieceBiller(snapshot)
   for (const record of records) {
     const { energyFlowDirection, tariffDirection, start, end, confidence: recordConfidence } = record
     const atStart = atStarts.get(record)
     const before = atStart === undefined ? counts : new Map([...counts, ...atStart])
-    const { energy, cost, pieces, cuts, accumulatorChanges } = yield* costInSteps(snapshot, record, before)
+    const { energy, cost, pieces, cuts, accumulatorChanges } = costRecord(snapshot, record, before, record.covered)
     addChanges(counts, accumulatorChanges)
     if (!isBilled(record)) continue
-    const billed = cost === null ? cuts.map(unpricedPiece) : yield* billInSteps(billPieces, tariffDirection, pieces)
+    const billed = cost === null ? cuts.map(unpricedPiece) : billPieces(tariffDirection, pieces)
     yield {
       energyFlowDirection,
       tariffDirection,

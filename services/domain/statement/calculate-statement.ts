@@ -84,36 +84,36 @@ const withCuts = (period: DayRange, derived: readonly DerivedCharge[]): BilledPe
 /** Powers of earlier months by charge. */
 type MonthPowersByCharge = Map<string, MonthPowers>
 
-function* linesOfCharge(
+const linesOfCharge = (
   context: LineContext,
   charge: BasicCharge,
   period: BilledPeriod,
   powers: MonthPowersByCharge,
-): Generator<null, readonly DraftLine[]> {
-  if (charge.kind === 'USAGE') return yield* usageLines(context, charge, period)
+): readonly DraftLine[] => {
+  if (charge.kind === 'USAGE') return usageLines(context, charge, period)
   if (charge.kind === 'DEMAND') {
     const months = powers.get(charge.id) ?? new Map()
     powers.set(charge.id, months)
-    const line = yield* demandLine(context, charge, period, months)
+    const line = demandLine(context, charge, period, months)
     return line === null ? [] : [line]
   }
-  const line = charge.kind === 'FIXED' ? fixedLine(charge, period) : yield* sessionLine(context, charge, period)
+  const line = charge.kind === 'FIXED' ? fixedLine(charge, period) : sessionLine(context, charge, period)
   return line === null ? [] : [line]
 }
 
 /** Return the derived charges that are paid in a period, with the energy that their limits count. */
-function* paidCharges(
+const paidCharges = (
   { metered }: LineContext,
   derived: readonly DerivedCharge[],
   period: DayRange,
-): Generator<null, readonly PaidCharge[]> {
+): readonly PaidCharge[] => {
   const found: PaidCharge[] = []
   for (const charge of derived) {
     const paid = paidDays(charge, period)
     if (paid === null) continue
     const edges = [paid.startDay, paid.endDay].map(day => startOfDayNumber(metered.timeZone, day))
     const isCounted = charge.kind !== 'PERCENTAGE' && charge.perKwh !== 0n
-    const sums = isCounted ? yield* sumEnergy(metered, { counts: 'IMPORT', deviceIds: null }, edges) : null
+    const sums = isCounted ? sumEnergy(metered, { counts: 'IMPORT', deviceIds: null }, edges) : null
     found.push({ charge, period, paid, importedEnergy: sums?.energies[0] ?? 0n })
   }
   return found
@@ -171,25 +171,25 @@ const uncertainOf = ({ edges, uncertain }: EnergyBuckets, timeZone: TimeZone, { 
 }
 
 /** Calculate the lines of a period: energy, charges, limits and percentages, adjustments. */
-function* calculatePeriod(
+const calculatePeriod = (
   input: StatementInput,
   charges: { readonly basic: readonly BasicCharge[]; readonly derived: readonly DerivedCharge[] },
   period: BilledPeriod,
   sums: EnergyBuckets,
   powers: MonthPowersByCharge,
   visitedAtMost: number,
-): Generator<null, Result<StatementPeriod>> {
+): Result<StatementPeriod> => {
   const basic: DraftLine[] = [...energyLines(sums, input.metered.timeZone, period)]
   const { work } = input.metered
   for (const charge of charges.basic) {
-    basic.push(...(yield* linesOfCharge(input, charge, period, powers)))
+    basic.push(...linesOfCharge(input, charge, period, powers))
     if (work.visited > visitedAtMost)
       return refused('too_many_records', 'The charges read too many records and intervals; shorten the statement')
   }
   const roundMinor = minorRounding(input.rounding)
   const basicLines = basic.map(line => withRounding(line, roundMinor))
-  const paid = yield* paidCharges(input, charges.derived, period)
-  const derived = yield* deriveLines(paid, basicLines, roundMinor)
+  const paid = paidCharges(input, charges.derived, period)
+  const derived = deriveLines(paid, basicLines, roundMinor)
   const adjusted = period.startDay === input.periods[0]?.startDay ? adjustmentLines(input.finals, period.startDay) : []
   const lines = [...basicLines, ...derived, ...adjusted.map(line => withRounding(line, roundMinor))]
   if (lines.length > maxLinesPerPeriod) {
@@ -220,7 +220,7 @@ export const statementRules = 2
  * lines of energy add up to the cost of the same rows. The order of the rows has no effect.
  * Refuses more than 500 lines in a period, and charges that visit more than 100,000,000 records and intervals.
  */
-export function* calculateStatement(input: StatementInput): Generator<null, Result<Statement>> {
+export const calculateStatement = (input: StatementInput): Result<Statement> => {
   const inOrder = input.charges.toSorted((a, b) => a.sequence - b.sequence)
   const charges = {
     basic: inOrder.filter((charge): charge is BasicCharge => !isDerived(charge)),
@@ -230,7 +230,7 @@ export function* calculateStatement(input: StatementInput): Generator<null, Resu
   const span = spanOf(input)
   const periods = input.periods.map(period => withCuts(period, charges.derived))
   const unpriced: StatementGap[] = []
-  const sums = yield* sumRows(input, periods, row => {
+  const sums = sumRows(input, periods, row => {
     const gap = unpricedGap(row, span)
     if (gap !== null) unpriced.push(gap)
   })
@@ -238,12 +238,12 @@ export function* calculateStatement(input: StatementInput): Generator<null, Resu
   const visitedAtMost = metered.work.visited + maxVisited
   const calculated: StatementPeriod[] = []
   for (const period of periods) {
-    const result = yield* calculatePeriod(input, charges, period, sums, powers, visitedAtMost)
+    const result = calculatePeriod(input, charges, period, sums, powers, visitedAtMost)
     if (!result.ok) return result
     calculated.push(result.value)
   }
   const provisional = provisionalTimes(sums.uncertain).map(time => ({ reason: 'PROVISIONAL_PRICE', ...time }) as const)
-  const gaps = yield* statementGaps(metered, span, input, [...unpriced, ...provisional])
+  const gaps = statementGaps(metered, span, input, [...unpriced, ...provisional])
   const roundMemo = (amount: Money): Money =>
     rounding.profile === 'EXACT' ? amount : roundToUnit(amount, minorUnitOf(rounding.decimals))
   return accepted({

@@ -2,7 +2,7 @@ import { nextLocalMonth, type TimeZone } from '../civil-time.ts'
 import { accumulatorChangesOf } from '../cost/accumulator-changes.ts'
 import type { Energy } from '../quantity.ts'
 import type { AccumulatorCounts } from '../tariff/accumulator.ts'
-import { type CountedRecord, countInOrderInSteps } from '../tariff/counting-order.ts'
+import { type CountedRecord, countInOrder } from '../tariff/counting-order.ts'
 import { hasTieredPrices, type PricePeriod, type PricingSnapshot, pricePeriodIndex } from '../tariff/snapshot.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'
 import type { MeteredRecord } from './metered-energy.ts'
@@ -15,9 +15,6 @@ export type RecordToPrice = MeteredRecord & { readonly recordId: string }
  * entry follow all records before them.
  */
 export type CountsAtStarts = ReadonlyMap<RecordToPrice, AccumulatorCounts>
-
-/** Number of records between two pauses. */
-const recordsPerPause = 1_024
 
 /** Create a function that returns the first counting start after an instant. The instants rise. */
 const createNextStart = (pricePeriods: readonly PricePeriod[], timeZone: TimeZone): ((at: number) => number) => {
@@ -50,10 +47,7 @@ const entryOf = (
  * records are sorted by start, end and id.
  * Source: docs/rules/tariffs.md #counting-order.
  */
-export function* countsAtStarts(
-  snapshot: PricingSnapshot,
-  records: readonly RecordToPrice[],
-): Generator<null, CountsAtStarts> {
+export const countsAtStarts = (snapshot: PricingSnapshot, records: readonly RecordToPrice[]): CountsAtStarts => {
   const directions = (['IMPORT', 'EXPORT', 'LOCAL'] as const).filter(one => hasTieredPrices(snapshot, one))
   if (directions.length === 0) return new Map()
   const nextStarts = new Map(
@@ -61,8 +55,7 @@ export function* countsAtStarts(
   )
   const passed = new Set<string>()
   const entries: Entry[] = []
-  for (const [index, record] of records.entries()) {
-    if (index % recordsPerPause === 0) yield null
+  for (const record of records) {
     const { start, end, tariffDirection } = record
     const next = nextStarts.get(tariffDirection)?.(start) ?? Number.POSITIVE_INFINITY
     const entry = end > next ? entryOf(snapshot, record, countingStart => countingStart > start) : null
@@ -71,14 +64,13 @@ export function* countsAtStarts(
     for (const { countingStart } of entry.accumulatorChanges) passed.add(startKey(tariffDirection, countingStart))
   }
   if (passed.size === 0) return new Map()
-  for (const [index, record] of records.entries()) {
-    if (index % recordsPerPause === 0) yield null
+  for (const record of records) {
     const { start, tariffDirection } = record
     if (!passed.has(startKey(tariffDirection, start))) continue
     const entry = entryOf(snapshot, record, countingStart => countingStart === start)
     if (entry !== null) entries.push(entry)
   }
-  const { before } = yield* countInOrderInSteps(entries)
+  const { before } = countInOrder(entries)
   const counts = new Map<RecordToPrice, Map<number, Energy>>()
   for (const [{ record }, own] of before) {
     const known = counts.get(record)

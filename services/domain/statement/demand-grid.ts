@@ -25,14 +25,13 @@ const addStarts = (starts: number[], zone: TimeZone, from: number, to: number, l
 }
 
 /** Create the intervals of demand of a range of days. */
-export function* createDemandGrid(zone: TimeZone, minutes: number, range: DayRange): Generator<null, DemandGrid> {
+export const createDemandGrid = (zone: TimeZone, minutes: number, range: DayRange): DemandGrid => {
   const lengthMs = minutes * minuteMs
   const edges: number[] = []
   const days: number[] = []
   for (let day = range.startDay; day < range.endDay; day += 1) {
     addStarts(edges, zone, startOfDayNumber(zone, day), startOfDayNumber(zone, day + 1), lengthMs)
     while (days.length < edges.length) days.push(day)
-    yield null
   }
   edges.push(startOfDayNumber(zone, range.endDay))
   const lengths = days.map((_, index) => (edges[index + 1] as number) - (edges[index] as number))
@@ -41,13 +40,13 @@ export function* createDemandGrid(zone: TimeZone, minutes: number, range: DayRan
 }
 
 /** Return the intervals of demand of a range of days. Each range has one grid. */
-export function* demandGridOf(
+export const demandGridOf = (
   metered: { readonly timeZone: TimeZone; readonly grids: Map<string, DemandGrid> },
   minutes: number,
   range: DayRange,
-): Generator<null, DemandGrid> {
+): DemandGrid => {
   const key = `${minutes} ${range.startDay} ${range.endDay}`
-  const grid = metered.grids.get(key) ?? (yield* createDemandGrid(metered.timeZone, minutes, range))
+  const grid = metered.grids.get(key) ?? createDemandGrid(metered.timeZone, minutes, range)
   metered.grids.set(key, grid)
   return grid
 }

@@ -31,12 +31,8 @@ type MonthPower = { readonly power: Fraction; readonly source: HistoryMonth['sou
 /** Powers of the earlier months of one charge, measured once for all periods. */
 export type MonthPowers = Map<number, MonthPower>
 
-function* monthPower(
-  { metered, calendar }: LineContext,
-  charge: DemandCharge,
-  month: number,
-): Generator<null, MonthPower> {
-  const { power, hasRecords } = yield* measureDemand(metered, charge, calendar, daysOfMonth(month))
+const monthPower = ({ metered, calendar }: LineContext, charge: DemandCharge, month: number): MonthPower => {
+  const { power, hasRecords } = measureDemand(metered, charge, calendar, daysOfMonth(month))
   if (hasRecords) return { power, source: 'RECORDS' }
   const given = charge.history.find(one => one.month === month)
   return given === undefined ? null : { power: fractionOf(given.power), source: 'GIVEN' }
@@ -69,17 +65,17 @@ export const firstDayRead = (charges: readonly Charge[], startDay: number): numb
 }
 
 /** Measure the earlier months of a charge, and list them by time. */
-export function* measureEarlier(
+export const measureEarlier = (
   context: LineContext,
   charge: DemandCharge,
   month: number,
   known: MonthPowers,
-): Generator<null, { readonly earlier: EarlierPower; readonly history: readonly HistoryMonth[] }> {
+): { readonly earlier: EarlierPower; readonly history: readonly HistoryMonth[] } => {
   const { rolling, ratchet } = earlierMonths(charge, month)
   const months = [...new Set([...rolling, ...ratchet])].sort((a, b) => a - b)
   const history: HistoryMonth[] = []
   for (const one of months) {
-    const found = known.has(one) ? known.get(one) : yield* monthPower(context, charge, one)
+    const found = known.has(one) ? known.get(one) : monthPower(context, charge, one)
     known.set(one, found ?? null)
     if (found !== undefined && found !== null)
       history.push({ month: one, power: roundFraction(found.power), source: found.source })
@@ -129,14 +125,14 @@ type Billing = {
 }
 
 /** Bill a power for all paid days. */
-function* billPeriod(
+const billPeriod = (
   context: LineContext,
   charge: DemandCharge,
   period: DayRange,
   paid: DayRange,
   earlier: EarlierPower,
-): Generator<null, Billing> {
-  const { power: measured, peaks } = yield* measureDemand(context.metered, charge, context.calendar, period)
+): Billing => {
+  const { power: measured, peaks } = measureDemand(context.metered, charge, context.calendar, period)
   const billed = billPower(charge, measured, earlier)
   const money = powerMoney(charge, billed.power)
   const amountBefore: AmountBefore = day => {
@@ -148,14 +144,14 @@ function* billPeriod(
 }
 
 /** Bill each paid day by itself, and add the days up. */
-function* billDays(
+const billDays = (
   context: LineContext,
   charge: DemandCharge,
   period: DayRange,
   paid: DayRange,
   earlier: EarlierPower,
-): Generator<null, Billing> {
-  const days = yield* measureDays(context.metered, charge, context.calendar, period, paid)
+): Billing => {
+  const days = measureDays(context.metered, charge, context.calendar, period, paid)
   const bounds = new Set<DemandBound>()
   let [power, measured, money]: [bigint, Fraction, bigint] = [0n, fractionOf(0n), 0n]
   const moneyBefore = new Map<number, bigint>()
@@ -177,22 +173,22 @@ function* billDays(
 }
 
 /** Calculate the line of a charge for demand; null if no day of the period is paid. */
-export function* demandLine(
+export const demandLine = (
   context: LineContext,
   charge: DemandCharge,
   period: DayRange,
   months: MonthPowers,
-): Generator<null, DraftLine | null> {
+): DraftLine | null => {
   const paid = paidDays(charge, period)
   if (paid === null) return null
-  const { earlier, history } = yield* measureEarlier(context, charge, monthOfDay(period.startDay), months)
+  const { earlier, history } = measureEarlier(context, charge, monthOfDay(period.startDay), months)
   const billing =
     charge.over === 'DAY'
-      ? yield* billDays(context, charge, period, paid, earlier)
-      : yield* billPeriod(context, charge, period, paid, earlier)
+      ? billDays(context, charge, period, paid, earlier)
+      : billPeriod(context, charge, period, paid, earlier)
   const peaks = billing.peaks.toSorted((a, b) => (a.score === b.score ? a.start - b.start : a.score > b.score ? -1 : 1))
   const explained: PeakReason[] = []
-  for (const peak of peaks.slice(0, maxPeaks)) explained.push(yield* explainPeak(context.metered, charge, peak))
+  for (const peak of peaks.slice(0, maxPeaks)) explained.push(explainPeak(context.metered, charge, peak))
   const reason: DemandReason = {
     kind: 'DEMAND',
     measured: billing.measured,

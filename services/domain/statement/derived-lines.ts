@@ -138,15 +138,14 @@ const deriveLine = (
  * A charge reads the given lines and derived lines of lower sequence, in the part of the period in which it is valid.
  * L(t) is derived twice: from exact amounts, and from amounts in minor units, as EN 16931 requires.
  */
-export function* deriveLines(
+export const deriveLines = (
   charges: readonly PaidCharge[],
   basicLines: readonly RoundedDraftLine[],
   roundMinor: (amount: Money) => Money,
-): Generator<null, readonly RoundedDraftLine[]> {
+): readonly RoundedDraftLine[] => {
   const lines: SequencedLine[] = basicLines.map(line => ({ line, sequence: null }))
   for (const one of charges.toSorted((a, b) => a.charge.sequence - b.charge.sequence)) {
     lines.push({ line: deriveLine(one, lines, roundMinor), sequence: one.charge.sequence })
-    yield null
   }
   return lines.slice(basicLines.length).map(({ line }) => line)
 }

@@ -23,10 +23,6 @@ export type MemoLine = {
   readonly amount: Money
 }
 
-/** Number of rows between two pauses. */
-const rowsPerPause = 128
-/** Number of pieces of a row between two pauses. */
-const piecesPerPause = 1_024
 /** Maximum number of prices of a line. */
 const maxPrices = 1_000
 
@@ -38,35 +34,23 @@ const maxPrices = 1_000
  */
 export type RowsInput = {
   readonly tariffs: readonly BilledTariff[]
-  /** Rows in any order; null is a pause. */
-  readonly rows: Iterable<BilledRow | null>
+  /** Rows in any order. */
+  readonly rows: Iterable<BilledRow>
   readonly hasDetail: boolean
 }
 
 /** Add rows up, in buckets between the cuts of the periods. `onUnpriced` receives each row without a price. */
-export function* sumRows(
+export const sumRows = (
   { tariffs, rows, hasDetail, metered: { timeZone } }: RowsInput & Pick<LineContext, 'metered'>,
   periods: readonly BilledPeriod[],
   onUnpriced: (row: BilledRow) => void,
-): Generator<null, EnergyBuckets> {
+): EnergyBuckets => {
   const days = [...new Set(periods.flatMap(({ cuts }) => cuts))]
   const edges = days.map(day => startOfDayNumber(timeZone, day))
   const sums = createEnergyBuckets(edges, tariffs, hasDetail)
-  let count = 0
   for (const row of rows) {
-    if (row === null) {
-      yield null
-      continue
-    }
-    const pieces = row.pieces.length
-    addRow(sums, row, 0, Math.min(pieces, piecesPerPause))
-    for (let from = piecesPerPause; from < pieces; from += piecesPerPause) {
-      yield null
-      addRow(sums, row, from, Math.min(pieces, from + piecesPerPause))
-    }
+    addRow(sums, row)
     if (row.cost === null) onUnpriced(row)
-    count += 1
-    if (count % rowsPerPause === 0) yield null
   }
   return sums
 }

@@ -290,18 +290,18 @@ const addPiece = (
 }
 
 /** Add a row, in any order of rows. A row with many pieces is added in parts: its pieces [from, to). */
-export const addRow = (sums: EnergyBuckets, row: BilledRow, from: number = 0, to: number = row.pieces.length): void => {
+export const addRow = (sums: EnergyBuckets, row: BilledRow): void => {
   const flow = rowFlowOf(row)
   const parts = partsOf(sums.edges, row, row)
   const records = sums.records[flow]
-  if (from === 0) for (const { bucket } of parts) records[bucket] = (records[bucket] as number) + 1
+  for (const { bucket } of parts) records[bucket] = (records[bucket] as number) + 1
   const [only] = parts
   if (only === undefined) return
   if (row.cost !== null) {
     const bucket = only.end - only.start === row.end - row.start ? only.bucket : null
-    for (let piece = from; piece < to; piece += 1) addPiece(sums, row, flow, row.pieces[piece] as BilledPiece, bucket)
+    for (const piece of row.pieces) addPiece(sums, row, flow, piece as BilledPiece, bucket)
   } else if (isInLines(flow)) {
-    for (const piece of row.pieces.length === 0 ? [row] : row.pieces.slice(from, to))
+    for (const piece of row.pieces.length === 0 ? [row] : row.pieces)
       for (const part of partsOf(sums.edges, piece, row))
         addConfidence(sums, 0, shareOf(piece.energy, piece, part), part.end - part.start)
   }

@@ -16,9 +16,6 @@ type MeasuredCharge = Pick<
   'intervalMinutes' | 'windows' | 'highest' | 'hasDistinctDays' | 'counts' | 'deviceIds'
 >
 
-/** Number of intervals between two pauses. */
-const intervalsPerPause = 1_024
-
 /** Add a peak to the highest ones if its score is high enough. The peaks arrive by time. */
 const addPeak = (peaks: Peak[], peak: Peak, highest: number): void => {
   let index = peaks.length
@@ -68,21 +65,20 @@ const createPeakCollector = ({ highest, hasDistinctDays }: MeasuredCharge) => {
 type PeakCollector = ReturnType<typeof createPeakCollector>
 
 /** Collect the peaks of the intervals of a range that count, in order of time. Days without a collector do not count. */
-function* collectPeaks(
+const collectPeaks = (
   metered: MeteredEnergy,
   charge: MeasuredCharge,
   calendar: LocationCalendar | null,
   range: DayRange,
   collectorOf: (day: number) => PeakCollector | undefined,
-): Generator<null, { readonly grid: DemandGrid; readonly hasRecords: boolean }> {
-  const grid = yield* demandGridOf(metered, charge.intervalMinutes, range)
+): { readonly grid: DemandGrid; readonly hasRecords: boolean } => {
+  const grid = demandGridOf(metered, charge.intervalMinutes, range)
   const { edges, days, factors } = grid
-  const { energies, records } = yield* sumEnergy(metered, charge, edges)
+  const { energies, records } = sumEnergy(metered, charge, edges)
   const weightAt = createWindowWeights(charge.windows, { timeZone: metered.timeZone, calendar })
   let scale = { factor: Number.NaN, value: 0n }
   for (const [index, energy] of energies.entries()) {
     const [start, day] = [edges[index] as number, days[index] as number]
-    if (index % intervalsPerPause === 0) yield null
     const collector = collectorOf(day)
     const weight = collector === undefined ? 0 : weightAt(start)
     if (collector === undefined || weight === 0) continue
@@ -109,18 +105,18 @@ const measurementKey = (charge: MeasuredCharge, { startDay, endDay }: DayRange):
  * Measure a range of days: the mean of the highest intervals, or of the highest interval of the highest days.
  * `calendar` is that of the location, the same in each call. Charges that measure alike share the measurement.
  */
-export function* measureDemand(
+export const measureDemand = (
   metered: MeteredEnergy,
   charge: MeasuredCharge,
   calendar: LocationCalendar | null,
   range: DayRange,
-): Generator<null, RangeMeasurement> {
+): RangeMeasurement => {
   const { measurements } = metered
   const key = measurementKey(charge, range)
   const known = measurements.get(key)
   if (known !== undefined) return known
   const collector = createPeakCollector(charge)
-  const { grid, hasRecords } = yield* collectPeaks(metered, charge, calendar, range, () => collector)
+  const { grid, hasRecords } = collectPeaks(metered, charge, calendar, range, () => collector)
   const measured = { ...measurementOf(collector.close(), grid), hasRecords }
   if (measurements.size === maxMeasuredRanges) measurements.clear()
   measurements.set(key, measured)
@@ -128,15 +124,15 @@ export function* measureDemand(
 }
 
 /** Measure each paid day of a range by itself. All paid days are present, in order. */
-export function* measureDays(
+export const measureDays = (
   metered: MeteredEnergy,
   charge: MeasuredCharge,
   calendar: LocationCalendar | null,
   range: DayRange,
   paid: DayRange,
-): Generator<null, readonly DayMeasurement[]> {
+): readonly DayMeasurement[] => {
   const collectors = new Map<number, PeakCollector>()
   for (let day = paid.startDay; day < paid.endDay; day += 1) collectors.set(day, createPeakCollector(charge))
-  const { grid } = yield* collectPeaks(metered, charge, calendar, range, day => collectors.get(day))
+  const { grid } = collectPeaks(metered, charge, calendar, range, day => collectors.get(day))
   return [...collectors].map(([day, collector]) => ({ day, ...measurementOf(collector.close(), grid) }))
 }

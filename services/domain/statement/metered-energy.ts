@@ -3,7 +3,6 @@ import type { TimeZone } from '../civil-time.ts'
 import { type Interval, intervalsWithin } from '../interval.ts'
 import { cumulativeShare, type Energy } from '../quantity.ts'
 import type { MeterRecord } from '../record/record.ts'
-import { sortInSteps } from '../tariff/counting-order.ts'
 import type { DemandGrid } from './demand-grid.ts'
 import type { RangeMeasurement } from './measurement.ts'
 
@@ -53,9 +52,6 @@ export type MeteredEnergy = {
   readonly work: { visited: number }
 }
 
-/** Number of records between two pauses. */
-const recordsPerPause = 256
-
 /** Maximum number of intervals of cached sums: about 50 MB. */
 const maxCachedIntervals = 1_000_000
 
@@ -66,15 +62,14 @@ const flowOf = ({ energyFlowDirection, tariffDirection }: MeteredRecord): MeterF
   return tariffDirection === 'EXPORT' ? 'EXPORT' : null
 }
 
-function* byStart(records: readonly MeteredRecord[]): Generator<null, FlowRecords> {
+const byStart = (records: readonly MeteredRecord[]): FlowRecords => {
   let maxLengthMs = 0
   let isSorted = true
   for (const [index, { start, end }] of records.entries()) {
     maxLengthMs = Math.max(maxLengthMs, end - start)
     isSorted &&= index === 0 || (records[index - 1] as MeteredRecord).start <= start
-    if (index % recordsPerPause === 0) yield null
   }
-  return { records: isSorted ? records : yield* sortInSteps(records, (a, b) => a.start - b.start), maxLengthMs }
+  return { records: isSorted ? records : records.toSorted((a, b) => a.start - b.start), maxLengthMs }
 }
 
 /**
@@ -84,22 +79,19 @@ function* byStart(records: readonly MeteredRecord[]): Generator<null, FlowRecord
  * A charge reads records before the statement too: the months of a rolling mean and of a ratchet, and the complete
  * records of each session that ends in the statement.
  */
-export function* createMeteredEnergy(
+export const createMeteredEnergy = (
   all: Iterable<MeteredRecord>,
   { timeZone, includesDevices }: Pick<MeteredEnergy, 'timeZone' | 'includesDevices'>,
-): Generator<null, MeteredEnergy> {
+): MeteredEnergy => {
   const records: Record<MeterFlow, MeteredRecord[]> = { IMPORT: [], EXPORT: [], LOCAL: [] }
-  let count = 0
   for (const record of all) {
     const flow = flowOf(record)
     if (flow !== null) records[flow].push(record)
-    count += 1
-    if (count % recordsPerPause === 0) yield null
   }
   const flows = {
-    IMPORT: yield* byStart(records.IMPORT),
-    EXPORT: yield* byStart(records.EXPORT),
-    LOCAL: yield* byStart(records.LOCAL),
+    IMPORT: byStart(records.IMPORT),
+    EXPORT: byStart(records.EXPORT),
+    LOCAL: byStart(records.LOCAL),
   }
   const sums: CachedSums = { byEdges: new WeakMap(), inOrder: [], intervals: 0 }
   const caches = { grids: new Map(), sessions: new Map(), sums, missing: new Map(), measurements: new Map() }
@@ -142,18 +134,17 @@ const firstIndexFrom = ({ records, maxLengthMs }: FlowRecords, at: number): numb
 
 /**
  * Return the selected records of a flow that share time with an interval or lie in it as an impulse, by start.
- * `deviceIds` null selects the records of the statement. Yields null between records that are not selected.
+ * `deviceIds` null selects the records of the statement.
  */
 export function* recordsWithin(
   { flows, includesDevices, work }: MeteredEnergy,
   flow: MeterFlow,
   deviceIds: readonly string[] | null,
   { start, end }: Interval,
-): Generator<MeteredRecord | null, void> {
+): Generator<MeteredRecord, void> {
   const { records } = flows[flow]
   const selected = deviceIds === null ? null : new Set<string | null>(deviceIds)
   const hasAll = selected === null && includesDevices[flow]
-  let passed = 0
   for (let index = firstIndexFrom(flows[flow], start); index < records.length; index += 1) {
     const record = records[index] as MeteredRecord
     if (record.start >= end) break
@@ -161,25 +152,19 @@ export function* recordsWithin(
     const { deviceId } = record
     const isWithin = record.end > start || record.start === start
     if (isWithin && (hasAll || (selected === null ? deviceId === null : selected.has(deviceId)))) yield record
-    else {
-      passed += 1
-      if (passed % recordsPerPause === 0) yield null
-    }
   }
 }
 
-function* sumFlow(
+const sumFlow = (
   metered: MeteredEnergy,
   flow: MeterFlow,
   deviceIds: readonly string[] | null,
   edges: readonly number[],
-): Generator<null, EnergySums> {
+): EnergySums => {
   const energies: Energy[] = new Array(edges.length - 1).fill(0n)
   const range = { start: edges[0] as number, end: edges[edges.length - 1] as number }
   let [first, records] = [0, 0]
   for (const record of recordsWithin(metered, flow, deviceIds, range)) {
-    if (record === null || records % recordsPerPause === 0) yield null
-    if (record === null) continue
     records += 1
     const { start, end, energy, covered } = record
     while ((edges[first + 1] as number) <= start) first += 1
@@ -192,7 +177,6 @@ function* sumFlow(
       if (from >= end && from > start) break
       energies[cell] = (energies[cell] as Energy) + energyBetween(record, from, edges[cell + 1] as number)
       metered.work.visited += 1
-      if (cell % recordsPerPause === 0) yield null
     }
   }
   return { energies, records }
@@ -207,15 +191,15 @@ export const flowsOf: Readonly<Record<CountedFlow, readonly MeterFlow[]>> = {
 }
 
 /** Calculate the energy that a charge counts between edges, as `sumEnergy` does, without a cache. */
-export function* sumSelection(
+export const sumSelection = (
   metered: MeteredEnergy,
   { counts, deviceIds }: EnergySelection,
   edges: readonly number[],
-): Generator<null, EnergySums> {
+): EnergySums => {
   const [flow, other] = flowsOf[counts]
-  const sums = yield* sumFlow(metered, flow as MeterFlow, deviceIds, edges)
+  const sums = sumFlow(metered, flow as MeterFlow, deviceIds, edges)
   if (other === undefined) return sums
-  const { energies, records } = yield* sumFlow(metered, other, deviceIds, edges)
+  const { energies, records } = sumFlow(metered, other, deviceIds, edges)
   const combine = (own: Energy, more: Energy): Energy => {
     if (counts === 'GROSS') return own + more
     return own > more ? own - more : 0n
@@ -257,15 +241,11 @@ const cacheSums = ({ sums }: MeteredEnergy, edges: readonly number[], key: strin
 }
 
 /** Return the energy that a charge counts between edges (ascending, at least two). */
-export function* sumEnergy(
-  metered: MeteredEnergy,
-  selection: EnergySelection,
-  edges: readonly number[],
-): Generator<null, EnergySums> {
+export const sumEnergy = (metered: MeteredEnergy, selection: EnergySelection, edges: readonly number[]): EnergySums => {
   const key = selectionKey(selection)
   const cached = metered.sums.byEdges.get(edges)?.get(key)
   if (cached !== undefined) return cached
-  const sums = yield* sumSelection(metered, selection, edges)
+  const sums = sumSelection(metered, selection, edges)
   cacheSums(metered, edges, key, sums)
   return sums
 }

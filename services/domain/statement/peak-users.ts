@@ -24,9 +24,6 @@ export type PeakReason = Interval & {
 }
 
 const maxUsers = 50
-/** Number of records between two pauses. */
-const recordsPerPause = 256
-
 const compareTexts = (a: string | null, b: string | null): number => (a === b ? 0 : (a ?? '') < (b ?? '') ? -1 : 1)
 
 const compareUsers = (a: PeakUser, b: PeakUser): number => {
@@ -35,20 +32,12 @@ const compareUsers = (a: PeakUser, b: PeakUser): number => {
 }
 
 /** Explain a peak: its power, and the devices and sessions that used its energy. */
-export function* explainPeak(
-  metered: MeteredEnergy,
-  { counts, deviceIds }: EnergySelection,
-  peak: Peak,
-): Generator<null, PeakReason> {
+export const explainPeak = (metered: MeteredEnergy, { counts, deviceIds }: EnergySelection, peak: Peak): PeakReason => {
   const { start, end, energy, weight } = peak
   const usedBy = new Map<string, PeakUser>()
   let [total, isCoarse] = [0n, false]
   for (const flow of flowsOf[counts]) {
-    let count = 0
     for (const record of recordsWithin(metered, flow, deviceIds, peak)) {
-      count += 1
-      if (record === null || count % recordsPerPause === 0) yield null
-      if (record === null) continue
       const used = energyBetween(record, start, end)
       if (used === 0n) continue
       isCoarse ||= record.end - record.start > end - start

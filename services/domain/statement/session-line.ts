@@ -7,25 +7,18 @@ import { divideHalfEven, type Money } from '../quantity.ts'
 import { energyBetween, type MeteredEnergy, type MeteredSession } from './metered-energy.ts'
 import { type DraftLine, type LineContext, termsOfCharge } from './statement-line.ts'
 
-/** Number of records between two pauses. */
-const recordsPerPause = 256
-/** Number of billed sessions between two pauses. */
-const sessionsPerPause = 64
 /** Work of a session, in visited records: its cost is about that of 16 records. */
 const visitsPerSession = 16
 
 /** Collect the sessions of inbound records by the local day of their end. `deviceIds` null: those of all devices. */
-function* collectSessions(
+const collectSessions = (
   { flows, timeZone }: MeteredEnergy,
   deviceIds: readonly string[] | null,
-): Generator<null, ReadonlyMap<number, readonly MeteredSession[]>> {
+): ReadonlyMap<number, readonly MeteredSession[]> => {
   const selected = deviceIds === null ? null : new Set<string | null>(deviceIds)
   const sessions = new Map<string, { start: number; end: number; idleFrom: number | null }>()
-  let count = 0
   for (const { records } of [flows.IMPORT, flows.LOCAL]) {
     for (const record of records) {
-      count += 1
-      if (count % recordsPerPause === 0) yield null
       const { sessionReferenceId: id, deviceId, start, end } = record
       if (id === null || selected?.has(deviceId) === false) continue
       const session = sessions.get(id) ?? { start, end, idleFrom: null }
@@ -38,8 +31,6 @@ function* collectSessions(
   }
   const byDay = new Map<number, MeteredSession[]>()
   for (const session of sessions.values()) {
-    count += 1
-    if (count % recordsPerPause === 0) yield null
     const day = localDayNumber(timeZone, session.end)
     const ofDay = byDay.get(day) ?? []
     byDay.set(day, ofDay)
@@ -49,12 +40,12 @@ function* collectSessions(
 }
 
 /** Return the sessions of some devices by day. They are collected once. */
-function* sessionsOf(
+const sessionsOf = (
   metered: MeteredEnergy,
   deviceIds: readonly string[] | null,
-): Generator<null, ReadonlyMap<number, readonly MeteredSession[]>> {
+): ReadonlyMap<number, readonly MeteredSession[]> => {
   const key = deviceIds?.join(' ') ?? 'all'
-  const sessions = metered.sessions.get(key) ?? (yield* collectSessions(metered, deviceIds))
+  const sessions = metered.sessions.get(key) ?? collectSessions(metered, deviceIds)
   metered.sessions.set(key, sessions)
   return sessions
 }
@@ -104,21 +95,20 @@ export const sessionAmount = (
  * Calculate the line of a SESSION charge; null if no day of the period is paid. A session belongs to the local day of
  * its end.
  */
-export function* sessionLine(
+export const sessionLine = (
   { metered, calendar }: LineContext,
   charge: SessionCharge,
   period: DayRange,
-): Generator<null, DraftLine | null> {
+): DraftLine | null => {
   const paid = paidDays(charge, period)
   if (paid === null) return null
   const timeIn = createTimeInWindows(charge.windows, { timeZone: metered.timeZone, calendar })
-  const sessions = yield* sessionsOf(metered, charge.deviceIds)
+  const sessions = sessionsOf(metered, charge.deviceIds)
   const hours = charge.windows.reduce((sum, window) => sum + window.hours.length, 0)
   const billed = new Map<number, BilledSessions>()
   for (let day = paid.startDay; day < paid.endDay; day += 1) {
     const sum = { quantity: 0, amount: 0n }
-    for (const [index, session] of (sessions.get(day) ?? []).entries()) {
-      if (index % sessionsPerPause === 0) yield null
+    for (const session of sessions.get(day) ?? []) {
       addSession(sum, charge, billedTime(charge, session, timeIn))
       metered.work.visited += visitsPerSession + hours * Math.floor((session.end - session.start) / dayMs)
     }

@@ -22,9 +22,6 @@ export type StatementGaps = { readonly gaps: readonly StatementGap[]; readonly m
 export type ExpectedRecords = 'EVERY_INTERVAL' | 'NOTHING'
 
 const maxGaps = 100
-/** Number of records between two pauses. */
-const recordsPerPause = 256
-
 /** Return whether a row makes a statement incomplete: it has no price, and its flow is in the total. */
 const isUnpriced = (row: BilledRow): boolean => {
   const flow = rowFlowOf(row)
@@ -39,18 +36,16 @@ export const unpricedGap = (row: BilledRow, span: Interval): StatementGap | null
 }
 
 /** Find the time of a span that no bought record with length covers; none if nothing is expected. */
-function* findMissing(
+const findMissing = (
   metered: MeteredEnergy,
   span: Interval,
   endedAt: number,
   expected: ExpectedRecords | null,
-): Generator<null, readonly Interval[]> {
+): readonly Interval[] => {
   const gaps: Interval[] = []
   let at = span.start
   let [count, countOfSessions] = [0, 0]
   for (const record of recordsWithin(metered, 'IMPORT', null, span)) {
-    if (record === null || count % recordsPerPause === 0) yield null
-    if (record === null) continue
     const { start, end, sessionReferenceId } = record
     count += 1
     if (sessionReferenceId !== null) countOfSessions += 1
@@ -64,14 +59,14 @@ function* findMissing(
 }
 
 /** Return the missing time of a span. It is found once. */
-function* missingTime(
+const missingTime = (
   metered: MeteredEnergy,
   span: Interval,
   endedAt: number,
   expected: ExpectedRecords | null,
-): Generator<null, readonly Interval[]> {
+): readonly Interval[] => {
   const key = `${span.start} ${span.end} ${endedAt} ${expected}`
-  const missing = metered.missing.get(key) ?? (yield* findMissing(metered, span, endedAt, expected))
+  const missing = metered.missing.get(key) ?? findMissing(metered, span, endedAt, expected)
   metered.missing.set(key, missing)
   return missing
 }
@@ -80,14 +75,14 @@ function* missingTime(
  * Return the gaps of a statement by start. `now` (ms) splits the span: MISSING lies before, NOT_ENDED after.
  * `expected` null: every interval, unless there are bought records and all have a session. `found`: gaps of the rows.
  */
-export function* statementGaps(
+export const statementGaps = (
   metered: MeteredEnergy,
   span: Interval,
   { expected, now }: { readonly expected: ExpectedRecords | null; readonly now: number },
   found: readonly StatementGap[],
-): Generator<null, StatementGaps> {
+): StatementGaps => {
   const endedAt = Math.min(span.end, Math.max(span.start, now))
-  const missing = yield* missingTime(metered, span, endedAt, expected)
+  const missing = missingTime(metered, span, endedAt, expected)
   const gaps = [...found]
   for (const { start, end } of missing) gaps.push({ reason: 'MISSING', start, end })
   if (endedAt < span.end) gaps.push({ reason: 'NOT_ENDED', start: endedAt, end: span.end })

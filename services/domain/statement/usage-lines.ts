@@ -42,12 +42,12 @@ const createPrices = (
 type PricedEnergy = { readonly price: Price; readonly energies: Energy[] }
 
 /** Return the energy at each price between cuts, by rising price. */
-function* energyByPrice(
+const energyByPrice = (
   context: LineContext,
   charge: UsageCharge,
   paid: DayRange,
   cuts: readonly number[],
-): Generator<null, readonly PricedEnergy[]> {
+): readonly PricedEnergy[] => {
   const { metered } = context
   const { timeZone } = metered
   const pricesIn = createPrices(context, charge)
@@ -59,10 +59,10 @@ function* energyByPrice(
     const [start, end] = [startOfDayNumber(timeZone, startDay), startOfDayNumber(timeZone, days.endDay)]
     if (start >= end) continue
     const prices = pricesIn(start, end)
-    const grid = charge.counts === 'NET_IMPORT' ? (yield* createDemandGrid(timeZone, netMinutes, days)).edges : []
+    const grid = charge.counts === 'NET_IMPORT' ? createDemandGrid(timeZone, netMinutes, days).edges : []
     const inner = cutTimes.filter(at => at > start && at < end)
     const edges = [...new Set([start, ...inner, ...prices.map(one => one.start), ...grid, end])].sort((a, b) => a - b)
-    const { energies } = yield* sumSelection(metered, charge, edges)
+    const { energies } = sumSelection(metered, charge, edges)
     // An interval of a schedule takes as long as some records.
     metered.work.visited += 4 * edges.length
     let priceIndex = 0
@@ -75,7 +75,6 @@ function* energyByPrice(
       byPrice.set(price, found)
       found.energies[cut] = (found.energies[cut] as Energy) + energy
     }
-    yield null
   }
   return [...byPrice.values()].sort((a, b) => (a.price < b.price ? -1 : 1))
 }
@@ -86,16 +85,12 @@ const sumOf = (energies: readonly Energy[]): Energy => energies.reduce((sum, ene
  * Calculate the lines of a USAGE charge: one for each price that met energy, by rising price, or one of 0 at the lowest
  * price. No line if no day of the period is paid.
  */
-export function* usageLines(
-  context: LineContext,
-  charge: UsageCharge,
-  period: BilledPeriod,
-): Generator<null, readonly DraftLine[]> {
+export const usageLines = (context: LineContext, charge: UsageCharge, period: BilledPeriod): readonly DraftLine[] => {
   const paid = paidDays(charge, period)
   if (paid === null) return []
   const inner = period.cuts.filter(day => day > paid.startDay && day < paid.endDay)
   const cuts = [paid.startDay, ...inner, paid.endDay]
-  const found = yield* energyByPrice(context, charge, paid, cuts)
+  const found = energyByPrice(context, charge, paid, cuts)
   const used = found.filter(({ energies }) => sumOf(energies) > 0n)
   return (used.length > 0 ? used : found.slice(0, 1)).map(({ price, energies }): DraftLine => {
     const energyBefore = (day: number): Energy =>

@@ -27,27 +27,26 @@ export type CompiledSchedule = {
 }
 
 /**
- * Yield texts that are equal for schedules of equal content, band by band. Every list ends with a mark that its members
- * never contain.
+ * Return a text that is equal for schedules of equal content, and only for these. Every list ends with a mark that its
+ * members never contain.
  */
-export function* scheduleTexts(schedule: readonly ScheduleEntry[]): Generator<string, void> {
+export const scheduleText = (schedule: readonly ScheduleEntry[]): string => {
+  let text = ''
   for (const { months, dates, daysAndHours } of schedule) {
-    yield `${months.join(',')}/${dates.join(',')}{`
+    text += `${months.join(',')}/${dates.join(',')}{`
     for (const { days, hours } of daysAndHours) {
-      yield `${days.join(',')}[`
+      text += `${days.join(',')}[`
       for (const { validFrom, validTo, rate } of hours) {
-        let text = `${validFrom}-${validTo}:`
+        text += `${validFrom}-${validTo}:`
         for (const tier of rate) text += rateText(tier)
-        yield `${text}|`
+        text += '|'
       }
-      yield ']'
+      text += ']'
     }
-    yield '}'
+    text += '}'
   }
+  return text
 }
-
-/** Return a text that is equal for schedules of equal content. */
-export const scheduleText = (schedule: readonly ScheduleEntry[]): string => [...scheduleTexts(schedule)].join('')
 
 /** Collect the distinct rate lists of a schedule, in the order of first use. */
 const createRateRegister = () => {

@@ -235,12 +235,12 @@ export type FirstUnpriced = { readonly start: number; readonly missing: MissingP
  * Find the first instant of [from, to) without a price; null if every instant has one. Tiers have no effect. Yields
  * null after each UTC day, so that the caller can pause.
  */
-export function* firstUnpriced(
+export const firstUnpriced = (
   snapshot: PricingSnapshot,
   direction: TariffDirection,
   from: number,
   to: number,
-): Generator<null, FirstUnpriced | null, undefined> {
+): FirstUnpriced | null => {
   const { pricePeriods } = snapshot.directions[direction]
   const cursor = startCursor(pricePeriods, from)
   const unpriced: FirstUnpriced[] = []
@@ -250,7 +250,6 @@ export function* firstUnpriced(
         unpriced.push({ start, missing: pricePeriod.commodityId === null ? 'TARIFF' : 'MARKET_PRICE' })
     })
     if (unpriced[0] !== undefined) return unpriced[0]
-    yield null
   } while (cursor.at < to)
   return null
 }

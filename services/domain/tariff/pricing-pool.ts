@@ -1,7 +1,6 @@
 import type { LocationCalendar } from '../charge/location-calendar.ts'
 import type { TimeZone } from '../civil-time.ts'
-import { runToEnd } from '../run-to-end.ts'
-import { type CompiledSchedule, compileSchedule, scheduleTexts } from './compiled-schedule.ts'
+import { type CompiledSchedule, compileSchedule, scheduleText } from './compiled-schedule.ts'
 import type { LatestSegment, PlanInput, PricePlan } from './price-plan.ts'
 import type { MarketSeries, Tariff } from './tariff.ts'
 
@@ -14,39 +13,19 @@ type SchedulePrices = Pick<Tariff, 'schedule' | 'marketRates'>
  */
 export type PricingPool = {
   readonly compiledScheduleOf: (prices: SchedulePrices) => CompiledSchedule
-  /**
-   * Find or compile the schedule of `compiledScheduleOf`, with pauses. After that `compiledScheduleOf` returns it at
-   * once.
-   */
-  readonly prepare: (prices: SchedulePrices) => Generator<void, CompiledSchedule>
   readonly planOf: (input: PlanInput) => PricePlan
 }
 
-/** Hash texts to find candidates: FNV-1a from two bases, joined to 53 bits. The content decides on equality. */
-const createTextHash = () => {
+/** Hash a text to find candidates: FNV-1a from two bases, joined to 53 bits. The content decides on equality. */
+const textHash = (text: string): number => {
   let low = 0x811c9dc5
   let high = 0x9dc5811c
-  return {
-    add: (text: string): void => {
-      for (let index = 0; index < text.length; index += 1) {
-        const code = text.charCodeAt(index)
-        low = Math.imul(low ^ code, 0x01000193)
-        high = Math.imul(high ^ code, 0x01000193) ^ (high >>> 15)
-      }
-    },
-    value: (): number => (high & 0x1fffff) * 4_294_967_296 + (low >>> 0),
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index)
+    low = Math.imul(low ^ code, 0x01000193)
+    high = Math.imul(high ^ code, 0x01000193) ^ (high >>> 15)
   }
-}
-
-/** Check, with pauses, if a schedule has these texts. */
-function* hasTexts(schedule: Tariff['schedule'], texts: readonly string[]): Generator<void, boolean> {
-  let index = 0
-  for (const text of scheduleTexts(schedule)) {
-    if (text !== texts[index]) return false
-    index += 1
-    yield
-  }
-  return index === texts.length
+  return (high & 0x1fffff) * 4_294_967_296 + (low >>> 0)
 }
 
 type CachedSchedule = { readonly schedule: Tariff['schedule']; readonly compiled: CompiledSchedule }
@@ -69,7 +48,7 @@ const createDayBudget = (maxBytes: number): PricePlan['onDayBuilt'] => {
 }
 
 /** Compiled schedules by content. If there are too many, the table is cleared: snapshots still reference their own. */
-const compiledByContent = (maxTerms: number): Pick<PricingPool, 'compiledScheduleOf' | 'prepare'> => {
+const compiledByContent = (maxTerms: number): Pick<PricingPool, 'compiledScheduleOf'> => {
   const byHash = new Map<number, CachedSchedule[]>()
   // Most schedules of equal content are one object, so their content is compared once.
   const bySchedule = new WeakMap<Tariff['schedule'], CompiledSchedule[]>()
@@ -77,16 +56,11 @@ const compiledByContent = (maxTerms: number): Pick<PricingPool, 'compiledSchedul
   const knownOf = ({ schedule, marketRates }: SchedulePrices): CompiledSchedule | undefined =>
     bySchedule.get(schedule)?.find(compiled => compiled.followsMarket === marketRates)
 
-  function* findOrCompile({ schedule, marketRates }: SchedulePrices): Generator<void, CompiledSchedule> {
-    const texts: string[] = []
-    const hash = createTextHash()
-    for (const text of scheduleTexts(schedule)) {
-      hash.add(text)
-      texts.push(text)
-      yield
-    }
-    for (const { schedule: other, compiled } of byHash.get(hash.value()) ?? []) {
-      if (compiled.followsMarket === marketRates && (yield* hasTexts(other, texts))) return compiled
+  const findOrCompile = ({ schedule, marketRates }: SchedulePrices): CompiledSchedule => {
+    const text = scheduleText(schedule)
+    const hash = textHash(text)
+    for (const { schedule: other, compiled } of byHash.get(hash) ?? []) {
+      if (compiled.followsMarket === marketRates && scheduleText(other) === text) return compiled
     }
     if (count >= maxTerms) {
       byHash.clear()
@@ -94,19 +68,19 @@ const compiledByContent = (maxTerms: number): Pick<PricingPool, 'compiledSchedul
     }
     const compiled = compileSchedule(schedule, marketRates)
     count += 1
-    byHash.set(hash.value(), [...(byHash.get(hash.value()) ?? []), { schedule, compiled }])
+    byHash.set(hash, [...(byHash.get(hash) ?? []), { schedule, compiled }])
     return compiled
   }
 
-  function* prepare(prices: SchedulePrices): Generator<void, CompiledSchedule> {
-    const cached = knownOf(prices)
-    if (cached !== undefined) return cached
-    const compiled = yield* findOrCompile(prices)
-    bySchedule.set(prices.schedule, [...(bySchedule.get(prices.schedule) ?? []), compiled])
-    return compiled
+  return {
+    compiledScheduleOf: prices => {
+      const cached = knownOf(prices)
+      if (cached !== undefined) return cached
+      const compiled = findOrCompile(prices)
+      bySchedule.set(prices.schedule, [...(bySchedule.get(prices.schedule) ?? []), compiled])
+      return compiled
+    },
   }
-
-  return { compiledScheduleOf: prices => knownOf(prices) ?? runToEnd(prepare(prices)), prepare }
 }
 
 /** Number of cached segments at market prices. Plans share them in turn. */

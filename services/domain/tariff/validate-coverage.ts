@@ -2,7 +2,6 @@ import type { LocationCalendar } from '../charge/location-calendar.ts'
 import { civilDate, daysInMonth, weekdayOf } from '../civil-date.ts'
 import { formatTimeOfDay } from '../instant.ts'
 import { type Refusal, refused } from '../refusal.ts'
-import { runToEnd } from '../run-to-end.ts'
 import {
   type CalendarDayKind,
   type DaySegment,
@@ -90,14 +89,13 @@ const dayKindsOn = (month: number, date: number, specialDays: readonly SpecialDa
 
 /**
  * Check that every instant of the calendar has exactly one time band of highest rank, with and without each special day.
- * Yields after each kind of day.
  * Returns the first fault in the order of month, date, weekday and time; special days come after the weekdays. Days with
  * the same bands are examined once.
  * The time grows with the bands: at most 2,604 classes of days (month, date and weekday), and 372 for each special day,
  * each with at most 1,440 bands.
  * Source: docs/rules/tariffs.md #time-bands, #special-days.
  */
-export function* validateCoverageInSteps(schedule: readonly ScheduleEntry[]): Generator<void, Refusal | undefined> {
+export const validateCoverage = (schedule: readonly ScheduleEntry[]): Refusal | undefined => {
   const namedDates = new Set(schedule.flatMap(entry => entry.dates))
   const specialDays = specialDaysOf(schedule)
   const daySweep = createDaySweep(schedule)
@@ -110,17 +108,11 @@ export function* validateCoverageInSteps(schedule: readonly ScheduleEntry[]): Ge
         const fault = validateDayKind(schedule, daySweep, kind, namedDates.size > 0)
         if (fault !== undefined) return fault
         validClasses.add(dayClass)
-        yield
       }
-      yield
     }
   }
   return undefined
 }
-
-/** Validate coverage without pauses. */
-export const validateCoverage = (schedule: readonly ScheduleEntry[]): Refusal | undefined =>
-  runToEnd(validateCoverageInSteps(schedule))
 
 /** Return the first name of a schedule that a calendar lacks, with its path; undefined if the calendar has all. */
 const missingName = (
@@ -139,14 +131,14 @@ const missingName = (
 
 /**
  * Check the special days of a schedule against the calendar of a location: the calendar has them, and on its days of
- * several types no two bands have equal rank. Yields after each day. Undefined if the schedule is valid.
+ * several types no two bands have equal rank. Undefined if the schedule is valid.
  * Refuses `calendar_required`, `day_type_not_found`, `schedule_overlap`.
  * Source: docs/rules/tariffs.md #special-days.
  */
-export function* validateSpecialDaysInSteps(
+export const validateSpecialDays = (
   schedule: readonly ScheduleEntry[],
   calendar: LocationCalendar | null,
-): Generator<void, Refusal | undefined> {
+): Refusal | undefined => {
   const missing = missingName(schedule, calendar)
   if (missing !== undefined) {
     const { name, field } = missing
@@ -166,7 +158,6 @@ export function* validateSpecialDaysInSteps(
     const { month, date } = civilDate(day)
     const fault = validateDayKind(schedule, daySweep, { month, date, weekday: weekdayOf(day), special }, true)
     if (fault !== undefined) return fault
-    yield
   }
   return undefined
 }

@@ -1,7 +1,6 @@
 import { provisionalSeries } from '../../domain/forecast/provisional-series.ts'
 import { dayMs } from '../../domain/interval.ts'
 import type { MarketSeries } from '../../domain/tariff/tariff.ts'
-import { runInTimeSlices } from '../concurrency/time-slices.ts'
 import { Failure } from '../failure.ts'
 import type { Database } from '../postgres/database.ts'
 import { type LocationPricing, loadSourcePrices, type SourcePrices } from '../postgres/pricing/pricing-input.ts'
@@ -51,8 +50,8 @@ const missingSources = (
   return missing
 }
 
-const seriesOf = ({ sourceId, published, forecast }: SourcePrices): Promise<MarketSeries> =>
-  runInTimeSlices(provisionalSeries(sourceId, published, forecast))
+const seriesOf = ({ sourceId, published, forecast }: SourcePrices): MarketSeries =>
+  provisionalSeries(sourceId, published, forecast)
 
 const loadSeries = async (
   { operator }: Database,

@@ -3,7 +3,7 @@ import type { TimeZone } from '../../domain/civil-time.ts'
 import { createPricingPool, type PricingPool } from '../../domain/tariff/pricing-pool.ts'
 import { compileSnapshot, type PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import { schedulesOf } from '../../domain/tariff/tariff-version.ts'
-import { runInTimeSlices } from '../concurrency/time-slices.ts'
+import { startTimeSlices } from '../concurrency/time-slices.ts'
 import { withTimeout } from '../concurrency/timeout.ts'
 import type { Database } from '../postgres/database.ts'
 import {
@@ -136,10 +136,15 @@ const evictOldest = ({ entries, maxLocations }: CacheState): void => {
   }
 }
 
-function* prepareSchedules({ pool }: CacheState, locations: readonly LocationPricing[]): Generator<void, void> {
-  for (const { tariffs } of locations)
-    for (const { marketRates, ...tariff } of tariffs)
-      for (const { schedule } of schedulesOf(tariff)) yield* pool.prepare({ schedule, marketRates })
+/** Compile the schedules of locations. Other work runs between two of them. */
+const prepareSchedules = async ({ pool }: CacheState, locations: readonly LocationPricing[]): Promise<void> => {
+  const slices = startTimeSlices()
+  for (const { tariffs } of locations) {
+    for (const { marketRates, ...tariff } of tariffs) {
+      for (const { schedule } of schedulesOf(tariff)) pool.compiledScheduleOf({ schedule, marketRates })
+      if (slices.isOver()) await slices.pause()
+    }
+  }
 }
 
 const load = async (
@@ -148,7 +153,7 @@ const load = async (
 ): Promise<ReadonlyMap<string, CacheEntry>> => {
   const { database, entries, series, faults } = state
   const locations = await loadLocationPricing(database.operator, requests)
-  await runInTimeSlices(prepareSchedules(state, locations))
+  await prepareSchedules(state, locations)
   const fromOf = new Map(requests.map(({ locationId, from }) => [locationId, from]))
   const calendars = await ensureCalendars(database, state.calendars, locations)
   await ensureSeries(database, series, locations, fromOf)

@@ -2,25 +2,18 @@ import { readlinkSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
 import { basename } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { getHeapSpaceStatistics } from 'node:v8'
-import { type MessagePort, receiveMessageOnPort, resourceLimits } from 'node:worker_threads'
-import {
-  type FromThread,
-  newObjectsMiB,
-  type PausableWork,
-  type ToThread,
-  usableShareOfHeap,
-  type WorkStep,
-  type WorkTable,
-} from './work-messages.ts'
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type { FromThread, ToThread, WorkResult, WorkTable } from './work-messages.ts'
 
-/** Time in ms that a task runs before another account gets its turn. */
+/** Time in ms that a task sends chunks before another account gets its turn. */
 const sliceMs = 10
 
+/** `start` is null after the work is done; its bytes are then written chunk by chunk. */
 type Task = {
   readonly id: number
   readonly account: string
-  readonly work: PausableWork
+  start: (() => WorkResult) | null
+  chunks: Iterator<Uint8Array<ArrayBuffer>>
   chunksWanted: number
 }
 
@@ -28,20 +21,20 @@ type ThreadState = {
   readonly port: MessagePort
   readonly table: WorkTable
   readonly tasks: Map<number, Task>
-  /** Number of the last slice of each account. */
-  readonly lastSliceOf: Map<string, number>
-  slices: number
+  /** Number of the last turn of each account. */
+  readonly lastTurnOf: Map<string, number>
+  turns: number
   isWorking: boolean
 }
 
 /**
  * Return the next task: accounts take turns, and so do the tasks of an account. Null if no task has requested chunks.
  */
-const takeNext = ({ tasks, lastSliceOf }: ThreadState): Task | null => {
+const takeNext = ({ tasks, lastTurnOf }: ThreadState): Task | null => {
   let next: Task | null = null
   for (const task of tasks.values()) {
     if (task.chunksWanted <= 0) continue
-    if (next === null || (lastSliceOf.get(task.account) ?? 0) < (lastSliceOf.get(next.account) ?? 0)) next = task
+    if (next === null || (lastTurnOf.get(task.account) ?? 0) < (lastTurnOf.get(next.account) ?? 0)) next = task
   }
   if (next === null) return null
   // Move the task to the end of the queue.
@@ -71,10 +64,10 @@ const lowerPriority = (): void => {
 const send = ({ port }: ThreadState, message: FromThread, moved: readonly ArrayBuffer[] = []): void =>
   port.postMessage(message, moved)
 
-const drop = ({ tasks, lastSliceOf }: ThreadState, id: number): void => {
+const drop = ({ tasks, lastTurnOf }: ThreadState, id: number): void => {
   const { account } = tasks.get(id) ?? {}
   tasks.delete(id)
-  if (account !== undefined && ![...tasks.values()].some(task => task.account === account)) lastSliceOf.delete(account)
+  if (account !== undefined && ![...tasks.values()].some(task => task.account === account)) lastTurnOf.delete(account)
 }
 
 const finish = (state: ThreadState, task: Task, message: FromThread): void => {
@@ -82,77 +75,65 @@ const finish = (state: ThreadState, task: Task, message: FromThread): void => {
   send(state, message)
 }
 
-const sendStep = (state: ThreadState, task: Task, step: WorkStep): void => {
-  if (step === undefined) return
-  if ('head' in step) {
-    send(state, { kind: 'head', id: task.id, head: step.head })
-    return
-  }
-  task.chunksWanted -= 1
-  send(state, { kind: 'bytes', id: task.id, bytes: step.bytes }, [step.bytes.buffer])
+/** Do the work of a task and send its head. */
+const doWork = (state: ThreadState, task: Task, start: () => WorkResult): void => {
+  task.start = null
+  const { head, chunks } = start()
+  task.chunks = chunks[Symbol.iterator]()
+  send(state, { kind: 'head', id: task.id, head })
 }
 
-const runSlice = (state: ThreadState, task: Task): void => {
+/** Send the next chunk of a task. Return false after the last one. */
+const sendChunk = (state: ThreadState, task: Task): boolean => {
+  const { done, value } = task.chunks.next()
+  if (done === true) {
+    finish(state, task, { kind: 'end', id: task.id })
+    return false
+  }
+  task.chunksWanted -= 1
+  send(state, { kind: 'bytes', id: task.id, bytes: value }, [value.buffer])
+  return true
+}
+
+const runTurn = (state: ThreadState, task: Task): void => {
   const startedAt = performance.now()
   try {
-    do {
-      const step = task.work.next()
-      if (step.done === true) {
-        finish(state, task, { kind: 'end', id: task.id })
-        return
-      }
-      sendStep(state, task, step.value)
-    } while (task.chunksWanted > 0 && performance.now() - startedAt < sliceMs)
+    if (task.start !== null) doWork(state, task, task.start)
+    while (task.chunksWanted > 0 && sendChunk(state, task)) if (performance.now() - startedAt >= sliceMs) return
   } catch (error) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
     finish(state, task, { kind: 'fault', id: task.id, error: text })
   }
 }
 
-const startTask = (
-  state: ThreadState,
-  { id, account, name, input }: Extract<ToThread, { readonly kind: 'begin' }>,
-): void => {
-  try {
-    const start = state.table[name]
-    if (start === undefined) throw new Error(`Unknown work ${name}`)
+const noChunks: Iterator<Uint8Array<ArrayBuffer>> = [][Symbol.iterator]()
+
+const addTask = ({ table, tasks }: ThreadState, message: Extract<ToThread, { readonly kind: 'begin' }>): void => {
+  const { id, account, name, input } = message
+  const start = (): WorkResult => {
+    const work = table[name]
+    if (work === undefined) throw new Error(`Unknown work ${name}`)
     // Both ends of the thread are written against one table, so the input has the type of its function.
-    state.tasks.set(id, { id, account, work: start(input as never), chunksWanted: 1 })
-  } catch (error) {
-    send(state, { kind: 'fault', id, error: String(error) })
+    return work(input as never)
   }
+  tasks.set(id, { id, account, start, chunks: noChunks, chunksWanted: 1 })
 }
 
 const receive = (state: ThreadState, message: ToThread): void => {
   const task = state.tasks.get(message.id)
-  if (message.kind === 'begin') startTask(state, message)
-  else if (message.kind === 'stop') drop(state, message.id)
-  else if (task !== undefined) task.chunksWanted += message.chunks
-}
-
-/**
- * End this thread if its objects use more than the usable share of its heap.
- * V8 has a limit too, but V8 ends the whole process if a large array grows beyond that limit.
- * The spaces of new objects are not counted, because most of these objects are garbage.
- */
-const endIfTooLarge = (): void => {
-  const heapMiB = (resourceLimits.maxOldGenerationSizeMb ?? Number.POSITIVE_INFINITY) - newObjectsMiB
-  const maxBytes = heapMiB * 2 ** 20 * usableShareOfHeap
-  let bytes = 0
-  for (const { space_name: name, space_used_size: used } of getHeapSpaceStatistics()) {
-    if (!name.startsWith('new_')) bytes += used
-  }
-  if (bytes > maxBytes) process.exit(1)
+  if (message.kind === 'begin') addTask(state, message)
+  else if (task === undefined) return
+  else if (message.kind === 'more') task.chunksWanted += message.chunks
+  else finish(state, task, { kind: 'end', id: message.id })
 }
 
 const runTasks = async (state: ThreadState): Promise<void> => {
   if (state.isWorking) return
   state.isWorking = true
   for (let next = takeNext(state); next !== null; next = takeNext(state)) {
-    state.slices += 1
-    state.lastSliceOf.set(next.account, state.slices)
-    runSlice(state, next)
-    endIfTooLarge()
+    state.turns += 1
+    state.lastTurnOf.set(next.account, state.turns)
+    runTurn(state, next)
     for (let waiting = receiveMessageOnPort(state.port); waiting !== undefined; ) {
       receive(state, waiting.message)
       waiting = receiveMessageOnPort(state.port)
@@ -163,8 +144,9 @@ const runTasks = async (state: ThreadState): Promise<void> => {
 }
 
 /**
- * Do the work of a thread in time slices. Accounts take turns. A task runs only while its caller has requested chunks.
- * Messages are read between slices, so that a stopped task ends within one slice. Source: docs/promises.md #s6.
+ * Do the work of a thread, one task after the other. Accounts take turns. Chunks are written while the caller has
+ * requested some, and between the tasks of others. A task that is stopped ends after its current turn.
+ * Source: docs/promises.md #s6.
  */
 export const serveWork = (port: MessagePort, table: WorkTable): void => {
   lowerPriority()
@@ -172,8 +154,8 @@ export const serveWork = (port: MessagePort, table: WorkTable): void => {
     port,
     table,
     tasks: new Map(),
-    lastSliceOf: new Map(),
-    slices: 0,
+    lastTurnOf: new Map(),
+    turns: 0,
     isWorking: false,
   }
   port.on('message', (message: ToThread) => {

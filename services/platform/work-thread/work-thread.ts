@@ -1,10 +1,8 @@
-import { Worker } from 'node:worker_threads'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { type FairShare, fairShare, type ShareLimits } from '../concurrency/fair-share.ts'
-import { Failure } from '../failure.ts'
 import { type Chunks, onChunksEnd } from '../http/chunks.ts'
 import { busy } from '../http/request-body.ts'
-import { type FromThread, newObjectsMiB, type ToThread, usableShareOfHeap } from './work-messages.ts'
+import { type Inbox, lost, openThread, type Thread, type ThreadOptions, wake } from './one-thread.ts'
 
 /** Work to do. `input` is plain data that is copied. `bytes` is its size, or undefined for a small input. */
 export type WorkRequest = {
@@ -21,7 +19,7 @@ export type WorkRequest = {
  */
 export type RunningWork = { readonly head: unknown; readonly chunks: Chunks }
 
-/** A thread for slow work on plain data. */
+/** Threads for slow work on plain data. */
 export type WorkThread = AsyncDisposable & {
   /**
    * Start work and return it with its head. Refuses `unavailable` if too much work of the account waits.
@@ -30,34 +28,75 @@ export type WorkThread = AsyncDisposable & {
   readonly begin: (request: WorkRequest) => Promise<Result<RunningWork>>
 }
 
-export type WorkThreadOptions = {
-  /** File of the thread. It calls `serveWork`. */
-  readonly script: URL
+export type WorkThreadOptions = ThreadOptions & {
+  readonly maxThreads: number
+  /** Time in ms after which a thread without tasks ends. One thread stays. */
+  readonly maxIdleMs: number
   readonly limits: ShareLimits
   /** Max total bytes of the waiting inputs of an account. A single input may exceed it. */
   readonly maxWaitingBytes: number
-  /** Max memory of the objects of the thread in MiB. If the thread exceeds it, the thread ends and its work fails. */
-  readonly memoryMiB: number
 }
 
-/** Number of chunks that the thread sends ahead. */
+/** Number of chunks that a thread sends ahead. */
 const chunksAhead = 4
 
-type Waiter = { readonly resolve: () => void }
-
-/** Messages of a task that the caller has not read yet. */
-type Inbox = {
-  readonly chunks: Uint8Array<ArrayBuffer>[]
-  head: { readonly value: unknown } | null
-  isOver: boolean
-  error: Error | null
-  waiting: Waiter | null
+/** Work that waits for a thread. `fail` ends it without a thread. */
+type WaitingWork = {
+  readonly account: string
+  readonly begin: (thread: Thread) => void
+  readonly fail: (error: unknown) => void
 }
 
-const wake = (inbox: Inbox): void => {
-  const { waiting } = inbox
-  inbox.waiting = null
-  waiting?.resolve()
+/** Threads, the account whose work each of them does now, and the work that waits. */
+type ThreadPool = {
+  readonly options: WorkThreadOptions
+  readonly threads: Map<Thread, string | null>
+  readonly waiting: WaitingWork[]
+  isClosed: boolean
+}
+
+/** Return a thread that does no work. Starts a thread if all do work, up to the maximum. */
+const freeThread = ({ threads, options }: ThreadPool): Thread | null => {
+  for (const [thread, account] of threads) if (account === null) return thread
+  if (threads.size >= options.maxThreads) return null
+  const thread = openThread(options)
+  threads.set(thread, null)
+  return thread
+}
+
+/** Take the first work of the account for which the fewest threads work. */
+const takeWaiting = ({ threads, waiting }: ThreadPool): WaitingWork | null => {
+  const accounts = [...threads.values()]
+  const threadsOf = ({ account }: WaitingWork): number => accounts.filter(one => one === account).length
+  const [next] = waiting.toSorted((a, b) => threadsOf(a) - threadsOf(b))
+  if (next === undefined) return null
+  waiting.splice(waiting.indexOf(next), 1)
+  return next
+}
+
+/** Give waiting work to free threads. A thread does one work at a time, so that work of others never waits behind it. */
+const assign = (pool: ThreadPool): void => {
+  while (pool.waiting.length > 0) {
+    const thread = freeThread(pool)
+    const next = thread === null ? null : takeWaiting(pool)
+    if (thread === null || next === null) return
+    pool.threads.set(thread, next.account)
+    try {
+      next.begin(thread)
+    } catch (error) {
+      pool.threads.set(thread, null)
+      next.fail(error)
+    }
+  }
+}
+
+/** End a thread that stays without tasks. */
+const endIfIdle = ({ threads, options }: ThreadPool, thread: Thread): void => {
+  setTimeout(() => {
+    if (threads.size === 1 || thread.inboxes.size > 0 || threads.get(thread) !== null) return
+    threads.delete(thread)
+    void thread.end(true)
+  }, options.maxIdleMs).unref()
 }
 
 const waitForMessage = (inbox: Inbox): Promise<void> =>
@@ -65,80 +104,65 @@ const waitForMessage = (inbox: Inbox): Promise<void> =>
     inbox.waiting = { resolve }
   })
 
-const receiveMessage = (inbox: Inbox, message: FromThread): void => {
-  if (message.kind === 'head') inbox.head = { value: message.head }
-  else if (message.kind === 'bytes') inbox.chunks.push(message.bytes)
-  else {
+/** Work of a request. `stop` ends it, whether or not a thread does it. */
+type AssignedWork = { readonly inbox: Inbox; readonly more: (chunks: number) => void; readonly stop: () => void }
+
+/** Put the work of a request in line for a thread. `leave` is called after the thread has ended it. */
+const enqueue = (pool: ThreadPool, id: number, request: WorkRequest, leave: () => void): AssignedWork => {
+  const { account, name, input } = request
+  let doneBy: Thread | null = null
+  const inbox: Inbox = {
+    ...{ chunks: [], head: null, isOver: false, isStopped: false, error: null, waiting: null },
+    onDone: () => {
+      const thread = doneBy
+      doneBy = null
+      if (thread === null) return
+      pool.threads.set(thread, null)
+      assign(pool)
+      endIfIdle(pool, thread)
+    },
+    onOver: leave,
+  }
+  let assigned: Thread | null = null
+  const fail = (error: unknown): void => {
     inbox.isOver = true
-    if (message.kind === 'fault') inbox.error = new Error(`Work in the thread failed: ${message.error}`)
+    inbox.error ??= error instanceof Error ? error : lost(error)
+    leave()
+    wake(inbox)
   }
-  wake(inbox)
-}
-
-const lost = (cause: unknown): Failure =>
-  new Failure('work_thread_lost', 'The work thread has ended. Send the request again.', { retriable: true, cause })
-
-/** Create the thread. It starts at the first task, and again after it has ended unexpectedly. */
-const threadOf = ({ script, memoryMiB }: WorkThreadOptions) => {
-  const inboxes = new Map<number, Inbox>()
-  let worker: Worker | null = null
-  let isClosed = false
-  const failAll = (cause: unknown): void => {
-    worker = null
-    for (const inbox of inboxes.values()) {
-      inbox.isOver = true
-      inbox.error ??= lost(cause)
-      wake(inbox)
-    }
-    inboxes.clear()
+  const waiting: WaitingWork = {
+    account,
+    fail,
+    begin: thread => {
+      thread.begin({ kind: 'begin', id, account, name, input }, inbox)
+      assigned = doneBy = thread
+    },
   }
-  const start = (): Worker => {
-    const started = new Worker(script, {
-      resourceLimits: { maxOldGenerationSizeMb: Math.ceil(memoryMiB / usableShareOfHeap) + newObjectsMiB },
-      stdout: false,
-      stderr: false,
-    })
-    const failIfCurrent = (cause: unknown): void => {
-      if (worker === started) failAll(cause)
-    }
-    started.on('message', (message: FromThread) => {
-      const inbox = inboxes.get(message.id)
-      if (message.kind === 'end' || message.kind === 'fault') inboxes.delete(message.id)
-      if (inbox !== undefined) receiveMessage(inbox, message)
-    })
-    started.on('error', failIfCurrent)
-    started.on('exit', code => failIfCurrent(new Error(`Exit code ${code}`)))
-    started.unref()
-    return started
-  }
+  pool.waiting.push(waiting)
+  assign(pool)
   return {
-    inboxes,
-    /** Start work. Throws if the thread is closed. */
-    begin: (message: ToThread & { readonly kind: 'begin' }): void => {
-      if (isClosed) throw lost(new Error('The service is stopping'))
-      worker ??= start()
-      worker.postMessage(message)
-    },
-    /** Send a message about a running task. A lost or closed thread has no tasks, so the message is dropped. */
-    send: (message: ToThread & { readonly kind: 'more' | 'stop' }): void => worker?.postMessage(message),
-    close: async (): Promise<void> => {
-      isClosed = true
-      const open = worker
-      failAll(new Error('The service is stopping'))
-      await open?.terminate()
+    inbox,
+    more: chunks => assigned?.send({ kind: 'more', id, chunks }),
+    stop: () => {
+      if (inbox.isOver || inbox.isStopped) return
+      inbox.isStopped = true
+      const index = pool.waiting.indexOf(waiting)
+      if (index >= 0) pool.waiting.splice(index, 1)
+      if (assigned === null) leave()
+      // The thread ends the task after its current turn. The account keeps its slot until then.
+      else assigned.send({ kind: 'stop', id })
+      wake(inbox)
     },
   }
 }
-
-type Thread = ReturnType<typeof threadOf>
 
 /** Yield the bytes of a task. Each chunk that is read requests one more chunk. */
-async function* bytesOf(thread: Thread, id: number, inbox: Inbox): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  thread.send({ kind: 'more', id, chunks: chunksAhead - 1 })
-  for (;;) {
+async function* bytesOf({ inbox, more }: AssignedWork): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  more(chunksAhead - 1)
+  while (!inbox.isStopped) {
     const bytes = inbox.chunks.shift()
     if (bytes !== undefined) {
-      if (!inbox.isOver) thread.send({ kind: 'more', id, chunks: 1 })
+      if (!inbox.isOver) more(1)
       yield bytes
     } else if (inbox.error !== null) throw inbox.error
     else if (inbox.isOver) return
@@ -146,29 +170,19 @@ async function* bytesOf(thread: Thread, id: number, inbox: Inbox): AsyncGenerato
   }
 }
 
-const beginWork = async (thread: Thread, id: number, request: WorkRequest, leave: () => void): Promise<RunningWork> => {
-  const { account, name, input, signal } = request
-  const inbox: Inbox = { chunks: [], head: null, isOver: false, error: null, waiting: null }
-  thread.inboxes.set(id, inbox)
-  const stop = (): void => {
-    signal.removeEventListener('abort', stop)
-    if (thread.inboxes.delete(id)) thread.send({ kind: 'stop', id })
-    inbox.isOver = true
-    wake(inbox)
-    leave()
-  }
+const beginWork = async (work: AssignedWork, signal: AbortSignal): Promise<RunningWork> => {
+  const { inbox, stop } = work
   try {
-    signal.throwIfAborted()
     signal.addEventListener('abort', stop, { once: true })
-    thread.begin({ kind: 'begin', id, account, name, input })
-    while (inbox.head === null && !inbox.isOver) await waitForMessage(inbox)
+    while (inbox.head === null && !inbox.isOver && !inbox.isStopped) await waitForMessage(inbox)
     signal.throwIfAborted()
     if (inbox.error !== null) throw inbox.error
-    signal.removeEventListener('abort', stop)
-    return { head: inbox.head?.value, chunks: onChunksEnd(bytesOf(thread, id, inbox), stop) }
+    return { head: inbox.head?.value, chunks: onChunksEnd(bytesOf(work), stop) }
   } catch (error) {
     stop()
     throw error
+  } finally {
+    signal.removeEventListener('abort', stop)
   }
 }
 
@@ -192,21 +206,33 @@ const inputLimiter = (maxBytes: number) => {
   }
 }
 
-/** Open a thread for slow work. It starts at the first task. Accounts take turns. Source: docs/promises.md #i8, #s6. */
+const closePool = async (pool: ThreadPool): Promise<void> => {
+  pool.isClosed = true
+  for (const { fail } of pool.waiting.splice(0)) fail(lost(new Error('The service is stopping')))
+  await Promise.all([...pool.threads.keys()].map(thread => thread.end(true)))
+}
+
+/**
+ * Open threads for slow work. The first one starts at the first work, the others if all threads do work. Accounts take
+ * turns. Source: docs/promises.md #i8, #s6.
+ */
 export const openWorkThread = (options: WorkThreadOptions): WorkThread => {
   const share: FairShare = fairShare(options.limits)
-  const thread = threadOf(options)
+  const pool: ThreadPool = { options, threads: new Map(), waiting: [], isClosed: false }
   const inputs = inputLimiter(options.maxWaitingBytes)
   let workCount = 0
   return {
     begin: async request => {
-      const leave = await inputs.within(request.account, request.bytes ?? 0, () =>
-        share.acquire(request.account, request.signal),
-      )
+      const { account, signal, bytes = 0 } = request
+      const leave = await inputs.within(account, bytes, () => share.acquire(account, signal))
       if (leave === null) return busy
+      if (pool.isClosed) {
+        leave()
+        throw lost(new Error('The service is stopping'))
+      }
       workCount += 1
-      return accepted(await beginWork(thread, workCount, request, leave))
+      return accepted(await beginWork(enqueue(pool, workCount, request, leave), signal))
     },
-    [Symbol.asyncDispose]: () => thread.close(),
+    [Symbol.asyncDispose]: () => closePool(pool),
   }
 }

@@ -3,7 +3,6 @@ import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import { intervalOf, type RowFilter, type Tenant } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import { searchedActuals } from '../../platform/clickhouse/meter-cost/meter-cost-sums.ts'
 import { firstOverlap } from '../../platform/clickhouse/meter-cost/overlapping-rows.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import type { StoredCosts } from '../work-thread/cost-work.ts'
 
 /** Maximum number of actuals of a statement that are searched for overlaps: it takes some 50 ms. */
@@ -22,7 +21,7 @@ export const searchOverlap = async (
 ): Promise<RecordOverlap | null> => {
   let first: RecordOverlap | null = null
   for (const [index, filter] of filters.entries()) {
-    const { rows, mayOverlap } = await runInTimeSlices(searchedActuals(sums[index] ?? '', edges), tenant.accountId)
+    const { rows, mayOverlap } = searchedActuals(sums[index] ?? '', edges)
     if (!mayOverlap || rows > maxSearchedRows) continue
     const found = await firstOverlap(db, tenant, filter, intervalOf(edges))
     if (found !== null && (first === null || found.start < first.start)) first = found

@@ -9,7 +9,6 @@ import { hasTiers } from '../../domain/tariff/snapshot.ts'
 import { defaultTariffComponents, type MarketSeries, type Tariff } from '../../domain/tariff/tariff.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import { readFirstStartAcross } from '../../platform/clickhouse/meter-cost/meter-cost-ranges.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { loadLocationPricing, loadSourcePrices } from '../../platform/postgres/pricing/pricing-input.ts'
 import type { Tenant } from '../../platform/postgres/transaction.ts'
@@ -34,7 +33,7 @@ export const createSeriesReader = ({ operator }: Pick<Database, 'operator'>): Se
   const load = async (sourceId: string, { start, end }: Interval): Promise<MarketSeries> => {
     const [prices] = await loadSourcePrices(operator, [{ sourceId, from: Math.max(0, start), to: end }])
     if (prices === undefined) return { sourceId, starts: [], ends: [], prices: [], confidences: [] }
-    return runInTimeSlices(provisionalSeries(sourceId, prices.published, prices.forecast))
+    return provisionalSeries(sourceId, prices.published, prices.forecast)
   }
   return (sourceId, interval) => {
     const key = `${sourceId} ${interval.start} ${interval.end}`

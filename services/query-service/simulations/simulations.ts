@@ -71,7 +71,7 @@ const planSimulation = async (
   const { sites, plans } = loaded.value
   const refusal =
     refuseGroupedMonths(request, sites.length, periods.length) ??
-    (await runInTimeSlices(refuseSpecialDays(request, sites, plans), caller.accountId))
+    (await refuseSpecialDays(request, sites, plans, caller.accountId))
   if (refusal !== null) return { ok: false, refusal }
   call.signal.throwIfAborted()
   const { total, rowsOf } = await countRows(dependencies.clickHouse, tenant, sites, request)

@@ -14,10 +14,10 @@ import { accumulatorKey } from '../../domain/tariff/accumulator.ts'
 import { createPricingPool } from '../../domain/tariff/pricing-pool.ts'
 import type { PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
-import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
+import type { WorkResult } from '../../platform/work-thread/work-messages.ts'
 import type { CountedSteps } from '../prices/counted-steps.ts'
 import { answerTexts, encodeTexts, type LongAnswer } from './answer-bytes.ts'
-import { inSteps, meteredEnergyOf, readStoredRecords, type StoredRecords } from './statement-records.ts'
+import { meteredEnergyOf, readStoredRecords, type StoredRecords } from './statement-records.ts'
 
 /** Input of a plan as plain data. `pending`: directions whose tariff the provider has not delivered yet. */
 export type AmountInput = {
@@ -61,23 +61,23 @@ export type DemandInput = {
 }
 
 /** Prepare the records for charges. Refuses `too_many_records`. */
-function* demandOf(
+const demandOf = (
   { charges, calendar, records: stored, maxRecords }: DemandInput,
   snapshot: PricingSnapshot,
-): Generator<undefined, Result<ChargedDemand>> {
-  const { records } = yield* readStoredRecords(stored)
+): Result<ChargedDemand> => {
+  const { records } = readStoredRecords(stored)
   if (records.length > maxRecords) {
     const message = `The charges of the plan read more than ${maxRecords} records. Leave out respect_charges`
     return refused('too_many_records', message)
   }
-  const metered = yield* meteredEnergyOf(records, stored, snapshot)
+  const metered = meteredEnergyOf(records, stored, snapshot)
   return accepted({ charges, context: { metered, calendar, pool: createPricingPool(), locationId: stored.locationId } })
 }
 
-function* planOf(input: AmountInput): Generator<undefined, Result<AmountPlan>> {
+const planOf = (input: AmountInput): Result<AmountPlan> => {
   const { counted, generation, pending, request, body, apiVersion } = input
   const snapshot = snapshotFromCopy(input.pricing)
-  const demand = input.demand === null ? null : yield* demandOf(input.demand, snapshot)
+  const demand = input.demand === null ? null : demandOf(input.demand, snapshot)
   if (demand?.ok === false) return demand
   const pricing = {
     snapshot,
@@ -87,32 +87,32 @@ function* planOf(input: AmountInput): Generator<undefined, Result<AmountPlan>> {
     isPending: direction => pending.includes(direction),
     ...(demand === null ? {} : { demand: demand.value }),
   } satisfies AmountPricing
-  return yield* inSteps(planAmount(request, pricing, body.data[0]?.end_time.offsetMinutes ?? 0))
+  return planAmount(request, pricing, body.data[0]?.end_time.offsetMinutes ?? 0)
 }
 
 /** Windows per chunk. A window may have thousands of pieces. */
 const windowsPerChunk = 8
 
+function* planTexts(input: AmountInput, plan: AmountPlan): Generator<string> {
+  const { apiVersion } = input
+  const answer = {
+    operation: scheduleAmount,
+    count: plan.devices.length,
+    write: writerOf(input, plan),
+    maxPerStep: windowsPerChunk,
+  }
+  yield* answerTexts({ ...answer, apiVersion: 'current' })
+  if (apiVersion === 'current') return
+  yield textSeparator
+  yield* answerTexts({ ...answer, apiVersion })
+}
+
 /**
  * Calculate a plan. Write the plan in the current API version, as its event contains it. If the request has another API
  * version, `textSeparator` and the plan in that version follow.
  */
-export function* amountWork(input: AmountInput): PausableWork {
-  const { apiVersion } = input
-  const planned = yield* planOf(input)
-  if (!planned.ok) {
-    yield { head: { refusal: planned.refusal } satisfies AmountHead }
-    return
-  }
-  yield { head: { refusal: null } satisfies AmountHead }
-  const answer = {
-    operation: scheduleAmount,
-    count: planned.value.devices.length,
-    write: writerOf(input, planned.value),
-    maxPerStep: windowsPerChunk,
-  }
-  yield* encodeTexts(answerTexts({ ...answer, apiVersion: 'current' }))
-  if (apiVersion === 'current') return
-  yield* encodeTexts([textSeparator])
-  yield* encodeTexts(answerTexts({ ...answer, apiVersion }))
+export const amountWork = (input: AmountInput): WorkResult => {
+  const planned = planOf(input)
+  const head: AmountHead = { refusal: planned.ok ? null : planned.refusal }
+  return { head, chunks: planned.ok ? encodeTexts(planTexts(input, planned.value)) : [] }
 }

@@ -13,7 +13,7 @@ import { type AnswerOffset, answerOffset, zoneOffset } from '../../domain/answer
 import type { TimeZone } from '../../domain/civil-time.ts'
 import {
   type CostRow,
-  costInBucketsByRow,
+  costInBuckets,
   sessionCost as costOfSession,
   type EnergyCostElement,
 } from '../../domain/cost/energy-cost.ts'
@@ -22,7 +22,7 @@ import { overlapSearch } from '../../domain/record/warnings.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import { type CostedRow, decodeCostedRows } from '../../platform/clickhouse/meter-cost/meter-cost-rows.ts'
 import { type CostSum, costSumsOf } from '../../platform/clickhouse/meter-cost/meter-cost-sums.ts'
-import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
+import type { WorkResult } from '../../platform/work-thread/work-messages.ts'
 import { costRowOf } from '../costs/stored-row.ts'
 import { answerTexts, encodeTexts, type LongAnswer } from './answer-bytes.ts'
 
@@ -56,31 +56,30 @@ export type IntervalCostInput = AnswerFormat & {
   readonly offsets: AnswerOffsets
 }
 
-/** Decode blocks of rows, with a pause after each. */
-function* decodeRows(blocks: readonly Uint8Array[]): Generator<undefined, readonly CostedRow[]> {
+/** Decode blocks of rows. */
+const decodeRows = (blocks: readonly Uint8Array[]): readonly CostedRow[] => {
   const rows: CostedRow[] = []
   for (const { buffer, byteOffset, byteLength } of blocks) {
     for (const row of decodeCostedRows(Buffer.from(buffer, byteOffset, byteLength))) rows.push(row)
-    yield undefined
   }
   return rows
 }
 
-function* sumElements({ edges, sums, blocks }: StoredCosts): Generator<undefined, EnergyCostElement[]> {
+const sumElements = ({ edges, sums, blocks }: StoredCosts): EnergyCostElement[] => {
   const whole: CostSum[] = []
-  for (const lines of sums) whole.push(...(yield* costSumsOf(lines, edges)))
+  for (const lines of sums) whole.push(...costSumsOf(lines, edges))
   const rows: CostRow[] = []
-  for (const row of yield* decodeRows(blocks)) rows.push(costRowOf(row))
-  return yield* costInBucketsByRow(edges, rows, whole)
+  for (const row of decodeRows(blocks)) rows.push(costRowOf(row))
+  return costInBuckets(edges, rows, whole)
 }
 
 /** Return the energy of the excluded device records, priced or not; null if there are none. */
-function* excludedEnergy(stored: StoredCosts | null) {
-  const [sum] = stored === null ? [] : yield* sumElements(stored)
+const excludedEnergy = (stored: StoredCosts | null) => {
+  const [sum] = stored === null ? [] : sumElements(stored)
   return sum === undefined || sum.records === 0 ? null : sum.energy + sum.unpricedEnergy
 }
 
-/** Maximum number of elements between two pauses. */
+/** Maximum number of elements that are written at once. */
 const elementsPerChunk = 256
 
 type AnswerToWrite = AnswerFormat & {
@@ -98,29 +97,25 @@ function* tableTexts({ view, offsetOf }: AnswerToWrite): Generator<string> {
   }
 }
 
-function* write(answerToWrite: AnswerToWrite): PausableWork {
+const write = (answerToWrite: AnswerToWrite): WorkResult => {
   const { operation, apiVersion, isTable, view, offsetOf } = answerToWrite
-  yield { head: null }
-  if (isTable) {
-    yield* encodeTexts(tableTexts(answerToWrite))
-    return
-  }
   const writePart: LongAnswer['write'] = (from, to) =>
     energyCostToWire({ ...view, entries: view.entries.slice(from, to) }, offsetOf)
-  yield* encodeTexts(
-    answerTexts({ operation, apiVersion, count: view.entries.length, maxPerStep: elementsPerChunk, write: writePart }),
-  )
+  const count = view.entries.length
+  const texts = isTable
+    ? tableTexts(answerToWrite)
+    : answerTexts({ operation, apiVersion, count, maxPerStep: elementsPerChunk, write: writePart })
+  return { head: null, chunks: encodeTexts(texts) }
 }
 
 /** Add up stored costs between edges and write the answer. */
-export function* intervalCostWork({ view, costs, devices, offsets, ...format }: IntervalCostInput): PausableWork {
+export const intervalCostWork = ({ view, costs, devices, offsets, ...format }: IntervalCostInput): WorkResult => {
   const { zone, isBucket, requested } = offsets
   const offsetOf = isBucket && zone !== null ? zoneOffset(zone) : answerOffset(zone, requested)
-  const elements = yield* sumElements(costs)
+  const elements = sumElements(costs)
   const entries = elements.map(element => ({ ...element, sessionReferenceId: null, recordReferenceId: null }))
-  const deviceRecords =
-    devices === null ? null : { ...devices, excludedEnergy: yield* excludedEnergy(devices.excluded) }
-  yield* write({ ...format, operation: intervalCost, view: { ...view, entries, deviceRecords }, offsetOf })
+  const deviceRecords = devices === null ? null : { ...devices, excludedEnergy: excludedEnergy(devices.excluded) }
+  return write({ ...format, operation: intervalCost, view: { ...view, entries, deviceRecords }, offsetOf })
 }
 
 type MeteredDevice = { readonly deviceId: string | null }
@@ -143,14 +138,13 @@ const objectOf = (meteredObjects: readonly MeteredDevice[], locationId: string):
   return objects.size === 1 && only !== null && only !== undefined ? only : locationId
 }
 
-function* entriesOf(rows: readonly CostedRow[], { isByRecord, sessionReferenceId }: SessionCostInput) {
+const entriesOf = (rows: readonly CostedRow[], { isByRecord, sessionReferenceId }: SessionCostInput) => {
   const groups = isByRecord ? rows.map(row => [row]) : rows.length === 0 ? [] : [rows]
   const entries: EnergyCostEntry[] = []
   for (const group of groups) {
     const element = costOfSession(group.map(costRowOf))
     const recordReferenceId = isByRecord ? (group[0]?.recordReferenceId ?? null) : null
     if (element !== undefined) entries.push({ ...element, sessionReferenceId, recordReferenceId })
-    yield undefined
   }
   return entries
 }
@@ -163,13 +157,13 @@ const overlapOf = (rows: readonly CostedRow[], { locationId, sessionReferenceId 
 }
 
 /** Calculate the costs of a session, or of each of its records, and write the answer. */
-export function* sessionCostWork(input: SessionCostInput): PausableWork {
+export const sessionCostWork = (input: SessionCostInput): WorkResult => {
   const { apiVersion, isTable, blocks, flow, meteredObjects, locationId } = input
-  const rows = (yield* decodeRows(blocks)).filter(
+  const rows = decodeRows(blocks).filter(
     row => row.tariffDirection === flow.tariffDirection && row.energyFlowDirection === flow.energyFlowDirection,
   )
-  const entries = yield* entriesOf(rows, input)
+  const entries = entriesOf(rows, input)
   const objectId = objectOf(rows.length > 0 ? rows : meteredObjects, locationId)
   const view = { ...input.view, objectId, overlap: overlapOf(rows, input), entries }
-  yield* write({ apiVersion, isTable, operation: sessionCost, view, offsetOf: () => 0 })
+  return write({ apiVersion, isTable, operation: sessionCost, view, offsetOf: () => 0 })
 }

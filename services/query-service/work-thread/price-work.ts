@@ -12,12 +12,7 @@ import {
 import type { WindowView } from '../../contract/schedules/schedule-window.ts'
 import { answerOffset } from '../../domain/answer-offset.ts'
 import { minuteMs } from '../../domain/interval.ts'
-import {
-  type PriceRequest,
-  type PriceSeries,
-  priceAuditByDay,
-  priceSeriesByDay,
-} from '../../domain/price/price-series.ts'
+import { type PriceRequest, type PriceSeries, priceAudit, priceSeries } from '../../domain/price/price-series.ts'
 import { type PricingCopy, snapshotFromCopy } from '../../domain/price/pricing-copy.ts'
 import {
   scheduleDuration as chooseDuration,
@@ -27,7 +22,7 @@ import {
 import { accumulatorKey } from '../../domain/tariff/accumulator.ts'
 import type { UnpricedInterval } from '../../domain/tariff/evaluate.ts'
 import { pricesFrom } from '../../platform/postgres/pricing/price-block.ts'
-import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
+import type { WorkResult } from '../../platform/work-thread/work-messages.ts'
 import type { CountedSteps } from '../prices/counted-steps.ts'
 import { answerTexts, encodeTexts, type LongAnswer } from './answer-bytes.ts'
 
@@ -95,26 +90,32 @@ const withOffsets = <ViewWithInterval extends { readonly interval: RequestedInte
 })
 
 /** Calculate the prices of an interval and write the answer. */
-export function* priceWork(input: PriceInput): PausableWork {
+export const priceWork = (input: PriceInput): WorkResult => {
   const { apiVersion, earlier, firstContract } = input
   const view = withOffsets(input)
-  const series = yield* priceSeriesByDay(snapshotFromCopy(input.pricing), priceRequestOf(input))
-  yield { head: headOf(series, firstContract) }
+  const series = priceSeries(snapshotFromCopy(input.pricing), priceRequestOf(input))
+  const head = headOf(series, firstContract)
   const write: LongAnswer['write'] = (from, to) =>
     priceToWire({ ...view, earlier, elements: series.elements.slice(from, to) })
-  yield* encodeTexts(answerTexts({ operation: priceRetrieve, apiVersion, count: series.elements.length, write }))
+  return {
+    head,
+    chunks: encodeTexts(answerTexts({ operation: priceRetrieve, apiVersion, count: series.elements.length, write })),
+  }
 }
 
 /** Calculate the prices of an interval with their components and write the answer. */
-export function* auditWork(input: Omit<PriceInput, 'earlier'>): PausableWork {
+export const auditWork = (input: Omit<PriceInput, 'earlier'>): WorkResult => {
   const { apiVersion, firstContract } = input
   const view = withOffsets(input)
-  const series = yield* priceAuditByDay(snapshotFromCopy(input.pricing), priceRequestOf(input))
-  yield { head: headOf(series, firstContract) }
+  const series = priceAudit(snapshotFromCopy(input.pricing), priceRequestOf(input))
+  const head = headOf(series, firstContract)
   const { elements, marketSourceIds } = series
   const write: LongAnswer['write'] = (from, to) =>
     priceAuditToWire({ ...view, apiVersion, marketSourceIds, elements: elements.slice(from, to) })
-  yield* encodeTexts(answerTexts({ operation: priceAuditRetrieve, apiVersion, count: elements.length, write }))
+  return {
+    head,
+    chunks: encodeTexts(answerTexts({ operation: priceAuditRetrieve, apiVersion, count: elements.length, write })),
+  }
 }
 
 type WindowBase = Omit<WindowView, 'unpriced' | 'offsetOf'>
@@ -131,16 +132,16 @@ export type DurationInput = SeriesInput & {
 const unpricedOf = ({ unpriced }: PriceSeries<unknown>, to: number) => ({ unpriced: to === 0 ? unpriced : [] })
 
 /** Choose the cheapest or most expensive time of a duration and write the answer. */
-export function* durationWork(input: DurationInput): PausableWork {
+export const durationWork = (input: DurationInput): WorkResult => {
   const { apiVersion, duration, contiguous, firstContract } = input
   const view = withOffsets(input)
-  const series = yield* priceSeriesByDay(snapshotFromCopy(input.pricing), priceRequestOf(input))
+  const series = priceSeries(snapshotFromCopy(input.pricing), priceRequestOf(input))
   const slots = chooseDuration(series.elements, {
     segment: view.segment,
     durationMs: duration * minuteMs,
     isContiguous: contiguous,
   })
-  yield { head: headOf(series, firstContract, slots !== null) }
+  const head = headOf(series, firstContract, slots !== null)
   const write: LongAnswer['write'] = (from, to) =>
     scheduleDurationToWire({
       ...view,
@@ -149,7 +150,10 @@ export function* durationWork(input: DurationInput): PausableWork {
       contiguous,
       slots: (slots ?? []).slice(from, to),
     })
-  yield* encodeTexts(answerTexts({ operation: scheduleDuration, apiVersion, count: slots?.length ?? 0, write }))
+  return {
+    head,
+    chunks: encodeTexts(answerTexts({ operation: scheduleDuration, apiVersion, count: slots?.length ?? 0, write })),
+  }
 }
 
 /** Input of a schedule by price limit. */
@@ -160,16 +164,19 @@ export type LimitInput = SeriesInput & {
 }
 
 /** Choose all time below or above a price limit and write the answer. */
-export function* limitWork(input: LimitInput): PausableWork {
+export const limitWork = (input: LimitInput): WorkResult => {
   const { apiVersion, bound, firstContract } = input
   const view = withOffsets(input)
-  const series = yield* priceSeriesByDay(snapshotFromCopy(input.pricing), priceRequestOf(input))
-  yield { head: headOf(series, firstContract, series.elements.length > 0) }
+  const series = priceSeries(snapshotFromCopy(input.pricing), priceRequestOf(input))
+  const head = headOf(series, firstContract, series.elements.length > 0)
   const slots = chooseLimit(series.elements, view.segment, bound)
   const durationMs = slots.reduce((sum, { start, end }) => sum + end - start, 0)
   const write: LongAnswer['write'] = (from, to) =>
     scheduleLimitToWire({ ...view, ...unpricedOf(series, to), bound, durationMs, slots: slots.slice(from, to) })
-  yield* encodeTexts(answerTexts({ operation: scheduleLimit, apiVersion, count: slots.length, write }))
+  return {
+    head,
+    chunks: encodeTexts(answerTexts({ operation: scheduleLimit, apiVersion, count: slots.length, write })),
+  }
 }
 
 /** Stored prices of a market as PostgreSQL returned them, and the offset of the answer in minutes. */
@@ -181,10 +188,13 @@ type MarketPricesInput = {
 }
 
 /** Write the stored prices of a market. */
-export function* marketPricesWork({ view, blocks, offsetMinutes, apiVersion }: MarketPricesInput): PausableWork {
-  yield { head: null }
-  const prices = yield* pricesFrom(blocks)
+export const marketPricesWork = ({ view, blocks, offsetMinutes, apiVersion }: MarketPricesInput): WorkResult => {
+  const head = null
+  const prices = pricesFrom(blocks)
   const write = (from: number, to: number) =>
     marketPricesToWire({ ...view, prices: prices.slice(from, to) }, offsetMinutes)
-  yield* encodeTexts(answerTexts({ operation: marketPriceList, apiVersion, count: prices.length, write }))
+  return {
+    head,
+    chunks: encodeTexts(answerTexts({ operation: marketPriceList, apiVersion, count: prices.length, write })),
+  }
 }

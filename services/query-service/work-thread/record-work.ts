@@ -4,7 +4,7 @@ import { meterRecordList, meterRecordRetrieve, storedRecordToWire } from '../../
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { decodeMeterCostRows } from '../../platform/clickhouse/meter-cost/meter-cost-rows.ts'
 import { objectTexts } from '../../platform/http/object-texts.ts'
-import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
+import type { WorkResult } from '../../platform/work-thread/work-messages.ts'
 import { recordViewOf } from '../costs/stored-row.ts'
 import { encodeTexts } from './answer-bytes.ts'
 
@@ -23,13 +23,12 @@ type RowsInput = {
 /** Input of a page of records. */
 export type RecordListInput = RowsInput & { readonly hasMore: boolean }
 
-/** Decode blocks, with a pause after each, and return the rows with their pieces. */
-function* rowsWithPieces({ rows, blocks }: RowsInput): Generator<undefined, readonly MeterCostRow[]> {
+/** Decode blocks, and return the rows with their pieces. */
+const rowsWithPieces = ({ rows, blocks }: RowsInput): readonly MeterCostRow[] => {
   const found = new Map<string, MeterCostRow>()
   for (const block of blocks) {
     const bytes = Buffer.from(block.buffer, block.byteOffset, block.byteLength)
     for (const row of decodeMeterCostRows(bytes)) found.set(row.recordId, row)
-    yield undefined
   }
   return rows.map(row => found.get(row.recordId) ?? row)
 }
@@ -44,15 +43,16 @@ const recordTexts = (
   return objectTexts({ member: 'pieces', count: view.pieces.length, write, translate })
 }
 
-/** Write a record with all of its pieces. */
-export function* recordWork(input: RowsInput): PausableWork {
-  const rows = yield* rowsWithPieces(input)
-  yield { head: null }
-  for (const row of rows) {
-    const translate = (record: unknown) => answerInApiVersion(meterRecordRetrieve, record, input.apiVersion)
-    yield* encodeTexts(recordTexts(row, input, translate))
-  }
+function* rowTexts(rows: readonly MeterCostRow[], input: RowsInput): Generator<string> {
+  const translate = (record: unknown) => answerInApiVersion(meterRecordRetrieve, record, input.apiVersion)
+  for (const row of rows) yield* recordTexts(row, input, translate)
 }
+
+/** Write a record with all of its pieces. */
+export const recordWork = (input: RowsInput): WorkResult => ({
+  head: null,
+  chunks: encodeTexts(rowTexts(rowsWithPieces(input), input)),
+})
 
 function* listTexts(rows: readonly MeterCostRow[], input: RecordListInput): Generator<string> {
   const { hasMore, apiVersion } = input
@@ -75,8 +75,7 @@ function* listTexts(rows: readonly MeterCostRow[], input: RecordListInput): Gene
 }
 
 /** Write a page of records with all of their pieces. */
-export function* recordListWork(input: RecordListInput): PausableWork {
-  const rows = yield* rowsWithPieces(input)
-  yield { head: null }
-  yield* encodeTexts(listTexts(rows, input))
-}
+export const recordListWork = (input: RecordListInput): WorkResult => ({
+  head: null,
+  chunks: encodeTexts(listTexts(rowsWithPieces(input), input)),
+})

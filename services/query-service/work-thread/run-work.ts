@@ -1,17 +1,19 @@
 import type { Operation, RequestOf, SerializedAnswer } from '../../contract/operation.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { discardChunks } from '../../platform/http/chunks.ts'
-import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
+import type { WorkResult } from '../../platform/work-thread/work-messages.ts'
 import type { WorkThread, WorkThreadOptions } from '../../platform/work-thread/work-thread.ts'
 import { workTable } from './work-table.ts'
 
 /**
- * Options of the work thread of the query service. An account can run 2 works at a time, and 62 can wait, so that one
- * account cannot fill the thread or the memory.
+ * Options of the work threads of the query service. An account can run 2 works at a time, and 62 can wait, so that one
+ * account cannot fill the threads or the memory.
  * Source: docs/promises.md #s6.
  */
 export const workThreadOptions: WorkThreadOptions = {
   script: new URL('./work-process.ts', import.meta.url),
+  maxThreads: 3,
+  maxIdleMs: 30_000,
   limits: { maxConcurrent: 6, maxConcurrentPerAccount: 2, maxWaitingPerAccount: 62 },
   maxWaitingBytes: 128 * 2 ** 20,
   memoryMiB: 1_024,
@@ -42,14 +44,9 @@ export const discardWork = async ({ answer }: StartedWork): Promise<void> => {
   if ('chunks' in answer) await discardChunks(answer.chunks)
 }
 
-const runNow = (work: PausableWork): StartedWork => {
-  let head: unknown
-  const chunks: Uint8Array<ArrayBuffer>[] = []
-  for (const step of work) {
-    if (step === undefined) continue
-    if ('head' in step) head = step.head
-    else chunks.push(step.bytes)
-  }
+const runNow = (work: WorkResult): StartedWork => {
+  const { head } = work
+  const chunks = [...work.chunks]
   const [onlyChunk] = chunks
   return { head, answer: { bytes: chunks.length === 1 && onlyChunk !== undefined ? onlyChunk : Buffer.concat(chunks) } }
 }
@@ -65,7 +62,7 @@ export const runWork = async <Name extends WorkName>(
   { name, input, isSmall, bytes = 0, account, signal }: Work<Name>,
 ): Promise<Result<StartedWork>> => {
   if (isSmall) {
-    const start: (input: InputOf<Name>) => PausableWork = workTable[name] as never
+    const start: (input: InputOf<Name>) => WorkResult = workTable[name] as never
     return accepted(runNow(start(input)))
   }
   const started = await thread.begin({ account, name, input, bytes, signal })

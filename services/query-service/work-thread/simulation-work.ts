@@ -12,9 +12,8 @@ import type { StatementRounding } from '../../domain/statement/round-lines.ts'
 import { createPricingPool, type PricingPool } from '../../domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../domain/tariff/snapshot.ts'
 import type { MarketSeries } from '../../domain/tariff/tariff.ts'
-import { schedulesOf } from '../../domain/tariff/tariff-version.ts'
-import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
-import { billedRowsOf, inSteps, meteredEnergyOf, readStoredRecords, type StoredRecords } from './statement-records.ts'
+import type { WorkResult } from '../../platform/work-thread/work-messages.ts'
+import { billedRowsOf, meteredEnergyOf, readStoredRecords, type StoredRecords } from './statement-records.ts'
 
 /**
  * Tariffs and charges of a candidate at a location. `tariffs` null: the prices of the stored rows. Markets are indexes
@@ -58,15 +57,12 @@ const billedTariffOf = ({ id, direction, type, component, contractStart }: Candi
   ...{ id, direction, type, component, contractStart, planId: null },
 })
 
-/** Compile the prices of a candidate, with pauses. */
-function* candidateOf(
+/** Compile the prices of a candidate. */
+const candidateOf = (
   { pricing: { locationId, currencyCode, timeZone }, calendar, markets }: SimulationInput,
   { tariffs, charges, importMarket, exportMarket }: CandidateSources & { readonly tariffs: readonly CandidateTariff[] },
   pool: PricingPool,
-): Generator<undefined, Candidate> {
-  for (const tariff of tariffs)
-    for (const { schedule } of schedulesOf(tariff))
-      yield* inSteps(pool.prepare({ schedule, marketRates: tariff.marketRates }))
+): Candidate => {
   const marketAt = (index: number | null): MarketSeries | null => (index === null ? null : (markets[index] ?? null))
   const snapshot = compileSnapshot(
     {
@@ -78,10 +74,10 @@ function* candidateOf(
   return { snapshot, tariffs: tariffs.map(billedTariffOf), charges }
 }
 
-function* calculate(input: SimulationInput): Generator<undefined, Result<readonly Bill[]> | null> {
+const calculate = (input: SimulationInput): Result<readonly Bill[]> | null => {
   const { records: stored, tariffs, charges, maxRecords } = input
   const snapshot = snapshotFromCopy(input.pricing)
-  const { records, rows, priceInterval: interval } = yield* readStoredRecords(stored)
+  const { records, rows, priceInterval: interval } = readStoredRecords(stored)
   if (records.length > maxRecords) {
     const message = `A month of the location ${stored.locationId} needs more than ${maxRecords} records. Leave out the location`
     return refused('too_many_records', message)
@@ -90,14 +86,14 @@ function* calculate(input: SimulationInput): Generator<undefined, Result<readonl
   const isRead = interval.start >= priceInterval.start && interval.end <= priceInterval.end
   const isCounted = input.countedFrom === null || countedFrom(snapshot.timeZone, interval.start) >= input.countedFrom
   if (!isRead || !isCounted) return null
-  const metered = yield* meteredEnergyOf(records, stored, snapshot)
+  const metered = meteredEnergyOf(records, stored, snapshot)
   const pool = createPricingPool()
   const candidates: Candidate[] = [{ snapshot: null, tariffs, charges }]
   for (const { tariffs: own, ...candidate } of input.candidates) {
     candidates.push(
       own === null
         ? { snapshot: null, tariffs, charges: candidate.charges }
-        : yield* candidateOf(input, { ...candidate, tariffs: own }, pool),
+        : candidateOf(input, { ...candidate, tariffs: own }, pool),
     )
   }
   const location = {
@@ -108,13 +104,15 @@ function* calculate(input: SimulationInput): Generator<undefined, Result<readonl
       record.deviceId === null || stored.includesDevices[rowFlowOf(record)],
     storedRows: () => billedRowsOf(rows, snapshot),
   }
-  return yield* inSteps(simulateLocation(location, candidates))
+  return simulateLocation(location, candidates)
+}
+
+const headOf = (calculated: Result<readonly Bill[]> | null): SimulationHead => {
+  if (calculated === null) return { state: 'CHANGING' }
+  return calculated.ok
+    ? { state: 'CALCULATED', bills: calculated.value }
+    : { state: 'REFUSED', refusal: calculated.refusal }
 }
 
 /** Calculate the bills of a location in some months. The head has the bills; there are no bytes. */
-export function* simulationWork(input: SimulationInput): PausableWork {
-  const calculated = yield* calculate(input)
-  if (calculated === null) yield { head: { state: 'CHANGING' } satisfies SimulationHead }
-  else if (!calculated.ok) yield { head: { state: 'REFUSED', refusal: calculated.refusal } satisfies SimulationHead }
-  else yield { head: { state: 'CALCULATED', bills: calculated.value } satisfies SimulationHead }
-}
+export const simulationWork = (input: SimulationInput): WorkResult => ({ head: headOf(calculate(input)), chunks: [] })

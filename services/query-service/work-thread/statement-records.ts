@@ -1,6 +1,6 @@
 import type { Interval } from '../../domain/interval.ts'
 import { overlapSearch, type RecordOverlap } from '../../domain/record/warnings.ts'
-import { type BilledRow, billInSteps, createPieceBiller } from '../../domain/statement/billed-row.ts'
+import { type BilledRow, createPieceBiller } from '../../domain/statement/billed-row.ts'
 import type { RecordToPrice } from '../../domain/statement/counts-at-starts.ts'
 import { type RowFlow, rowFlowOf } from '../../domain/statement/energy-sums.ts'
 import { createMeteredEnergy, type MeteredEnergy, type MeteredRecord } from '../../domain/statement/metered-energy.ts'
@@ -26,14 +26,6 @@ export type StoredRecords = {
 /** Records up to this size in bytes stay decoded. Larger ones are decoded twice, which needs less memory. */
 const maxDecodedBytes = 8 * 2 ** 20
 
-/** Run steps of the domain, which yield null, as steps of a work. */
-export function* inSteps<T>(steps: Generator<unknown, T>): Generator<undefined, T> {
-  for (let step = steps.next(); ; step = steps.next()) {
-    if (step.done === true) return step.value
-    yield undefined
-  }
-}
-
 /** Decoded records: all of them for the charges, and the rows of the statement. */
 export type ReadRecords = {
   readonly records: readonly RecordToPrice[]
@@ -53,8 +45,8 @@ const isBilled = (row: StatementRow, { span, includesDevices }: Pick<StoredRecor
 
 const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength)
 
-/** Decode stored records, with a pause after each block. */
-export function* readStoredRecords(stored: StoredRecords): Generator<undefined, ReadRecords> {
+/** Decode stored records. */
+export const readStoredRecords = (stored: StoredRecords): ReadRecords => {
   const { blocks, locationId, span } = stored
   const decode = (block: Uint8Array): readonly StatementRow[] => decodeStatementRows(bufferOf(block), locationId)
   const isSmall = blocks.reduce((sum, { length }) => sum + length, 0) <= maxDecodedBytes
@@ -71,7 +63,6 @@ export function* readStoredRecords(stored: StoredRecords): Generator<undefined, 
       priceInterval.end = Math.max(priceInterval.end, row.record.end)
       if (isSmall) decoded.push(row)
     }
-    yield undefined
   }
   function* decodeAgain(): Generator<StatementRow> {
     for (const block of blocks) for (const row of decode(block)) if (isBilled(row, stored)) yield row
@@ -84,7 +75,7 @@ export function* readStoredRecords(stored: StoredRecords): Generator<undefined, 
 export type PageRecords = Pick<StoredRecords, 'locationId' | 'span' | 'includesDevices'> & { readonly readFrom: number }
 
 /** Reads the records of a page, one location after the other, in the order of their ids. */
-export type PageReader = { readonly read: (records: PageRecords) => Generator<undefined, ReadRecords> }
+export type PageReader = { readonly read: (records: PageRecords) => ReadRecords }
 
 /** Create a reader of blocks with the rows of several locations. The rows of one location are decoded at a time. */
 export const createPageReader = (blocks: readonly Uint8Array[]): PageReader => {
@@ -94,7 +85,7 @@ export const createPageReader = (blocks: readonly Uint8Array[]): PageReader => {
   const decoded = decodeAll()
   let rows: readonly StatementRow[] = []
   let next = 0
-  function* rowsOf(locationId: string): Generator<undefined, readonly StatementRow[]> {
+  const rowsOf = (locationId: string): readonly StatementRow[] => {
     const found: StatementRow[] = []
     for (;;) {
       const row = rows[next]
@@ -102,7 +93,6 @@ export const createPageReader = (blocks: readonly Uint8Array[]): PageReader => {
         const step = decoded.next()
         if (step.done === true) return found
         ;[rows, next] = [step.value, 0]
-        yield undefined
       } else if (row.record.locationId > locationId) return found
       else {
         if (row.record.locationId === locationId) found.push(row)
@@ -111,10 +101,10 @@ export const createPageReader = (blocks: readonly Uint8Array[]): PageReader => {
     }
   }
   return {
-    read: function* ({ readFrom, ...records }) {
+    read: ({ readFrom, ...records }) => {
       const { span, locationId } = records
       const read = { start: readFrom, end: span.end }
-      const all = (yield* rowsOf(locationId)).filter(row => isWithin(row, read))
+      const all = rowsOf(locationId).filter(row => isWithin(row, read))
       const billed = all.filter(row => isBilled(row, records))
       const overlaps = overlapSearch()
       const priceInterval = { ...span }
@@ -133,14 +123,14 @@ export const meteredEnergyOf = (
   records: readonly MeteredRecord[],
   { includesDevices }: Pick<StoredRecords, 'includesDevices'>,
   { timeZone }: PricingSnapshot,
-): Generator<undefined, MeteredEnergy> => inSteps(createMeteredEnergy(records, { timeZone, includesDevices }))
+): MeteredEnergy => createMeteredEnergy(records, { timeZone, includesDevices })
 
-/** Add the prices and tariffs of the pieces to stored rows, by the evaluator; null is a pause. */
-export function* billedRowsOf(rows: Iterable<StatementRow>, snapshot: PricingSnapshot): Generator<BilledRow | null> {
+/** Add the prices and tariffs of the pieces to stored rows, by the evaluator. */
+export function* billedRowsOf(rows: Iterable<StatementRow>, snapshot: PricingSnapshot): Generator<BilledRow> {
   const billPieces = createPieceBiller(snapshot)
   for (const { record, energy, cost, pieces } of rows) {
     const { energyFlowDirection, tariffDirection, start, end, confidence: recordConfidence } = record
     const row = { energyFlowDirection, tariffDirection, start, end, energy, cost, recordConfidence }
-    yield { ...row, pieces: cost === null ? pieces : yield* billInSteps(billPieces, tariffDirection, pieces) }
+    yield { ...row, pieces: cost === null ? pieces : billPieces(tariffDirection, pieces) }
   }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../contract/json/canonical-json.ts'
-import { readExactJson } from '../../contract/json/exact-json.ts'
+import { parseExactJson } from '../../contract/json/exact-json.ts'
 import {
   type StatementContent,
   type StatementView,
@@ -23,13 +23,12 @@ import { calculateStatement, type Statement } from '../../domain/statement/calcu
 import type { BilledTariff } from '../../domain/statement/energy-sums.ts'
 import type { ExpectedRecords } from '../../domain/statement/statement-gaps.ts'
 import { createPricingPool, type PricingPool } from '../../domain/tariff/pricing-pool.ts'
-import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
+import type { WorkResult } from '../../platform/work-thread/work-messages.ts'
 import { jsonPieces } from '../../platform/write-json.ts'
 import { encodeTexts } from './answer-bytes.ts'
 import {
   billedRowsOf,
   createPageReader,
-  inSteps,
   meteredEnergyOf,
   type ReadRecords,
   readStoredRecords,
@@ -85,14 +84,13 @@ const tooLong = refused(
   `A statement must have at most ${maxTextLength / 2 ** 20} MiB. Ask for fewer days, or without detail`,
 ).refusal
 
-const hashOf = function* (content: StatementContent): Generator<undefined, string | null> {
+const hashOf = (content: StatementContent): string | null => {
   const hash = createHash('sha256')
   let length = 0
   for (const text of canonicalJson(content)) {
     length += text.length
     if (length > maxTextLength) return null
     hash.update(text)
-    yield undefined
   }
   return hash.digest('hex')
 }
@@ -109,28 +107,25 @@ const sumLines = ({ periods }: Statement): readonly LineSum[] => {
   return [...sums.values()]
 }
 
-function* calculate(
+const calculate = (
   input: PageStatement,
-  read: Generator<undefined, ReadRecords>,
+  read: ReadRecords,
   pool: PricingPool,
-): Generator<undefined, Result<Statement & Pick<ReadRecords, 'overlap'>> | null> {
-  for (const prices of input.pricing.schedules) yield* inSteps(pool.prepare(prices))
+): Result<Statement & Pick<ReadRecords, 'overlap'>> | null => {
   const snapshot = snapshotFromCopy(input.pricing, pool)
-  const { records, rows, priceInterval, overlap } = yield* read
+  const { records, rows, priceInterval, overlap } = read
   const { maxRecords, view, records: stored } = input
   if (records.length > maxRecords) {
     const message = `The charges of the statement read more than ${maxRecords} records. Ask for fewer days, intervals of 60 minutes, or fewer months before the statement`
     return refused('too_many_records', message)
   }
   if (priceInterval.start < stored.priceInterval.start || priceInterval.end > stored.priceInterval.end) return null
-  const metered = yield* meteredEnergyOf(records, stored, snapshot)
-  const calculated = yield* inSteps(
-    calculateStatement({
-      ...input,
-      ...{ metered, locationId: stored.locationId, rounding: view.rounding, pool },
-      rows: billedRowsOf(rows, snapshot),
-    }),
-  )
+  const metered = meteredEnergyOf(records, stored, snapshot)
+  const calculated = calculateStatement({
+    ...input,
+    ...{ metered, locationId: stored.locationId, rounding: view.rounding, pool },
+    rows: billedRowsOf(rows, snapshot),
+  })
   return calculated.ok ? accepted({ ...calculated.value, overlap }) : calculated
 }
 
@@ -144,38 +139,43 @@ function* contentTexts({ account_id: _, ...content }: Pick<StatementContent, 'ac
   }
 }
 
-function* factsOf(statement: Statement, content: StatementContent): Generator<undefined, StatementFacts | null> {
+const factsOf = (statement: Statement, content: StatementContent): StatementFacts | null => {
   const isFinal = content.status === 'FINAL'
-  const hash = yield* hashOf(content)
-  const draftHash = isFinal ? yield* hashOf({ ...content, status: 'DRAFT' }) : hash
+  const hash = hashOf(content)
+  const draftHash = isFinal ? hashOf({ ...content, status: 'DRAFT' }) : hash
   if (hash === null || draftHash === null) return null
   const summary = isFinal ? [...contentTexts(statementSummary(content))].join('') : ''
   return { hash, draftHash, isComplete: statement.isComplete, lines: sumLines(statement), summary }
 }
 
 /** Calculate the content of a statement; null if there is none. */
-function* writeContent(
+const writeContent = (
   input: PageStatement,
-  read: Generator<undefined, ReadRecords>,
+  read: ReadRecords,
   pool: PricingPool,
-): Generator<undefined, { readonly head: StatementHead; readonly content: StatementContent | null }> {
-  const calculated = yield* calculate(input, read, pool)
+): { readonly head: StatementHead; readonly content: StatementContent | null } => {
+  const calculated = calculate(input, read, pool)
   if (calculated === null) return { head: { state: 'CHANGING' }, content: null }
   if (!calculated.ok) return { head: { state: 'REFUSED', refusal: calculated.refusal }, content: null }
-  const content = yield* inSteps(statementToWire(input.view, calculated.value, zoneOffset(input.pricing.timeZone)))
-  const facts = yield* factsOf(calculated.value, content)
+  const content = statementToWire(input.view, calculated.value, zoneOffset(input.pricing.timeZone))
+  const facts = factsOf(calculated.value, content)
   return facts === null
     ? { head: { state: 'REFUSED', refusal: tooLong }, content: null }
     : { head: { state: 'CALCULATED', facts }, content }
 }
 
 /** Calculate a statement; the head decides whether its bytes are read. */
-export function* statementWork(input: StatementInput): PausableWork {
-  const { head, content } = yield* writeContent(input, readStoredRecords(input.records), createPricingPool())
-  yield { head }
+export const statementWork = (input: StatementInput): WorkResult => {
+  const { head, content } = writeContent(input, readStoredRecords(input.records), createPricingPool())
   const { output } = input
-  if (content === null || output === 'LINES') return
-  yield* encodeTexts(output === 'CSV' ? statementCsvTexts(content) : contentTexts(content))
+  if (content === null || output === 'LINES') return { head, chunks: [] }
+  return { head, chunks: encodeTexts(output === 'CSV' ? statementCsvTexts(content) : contentTexts(content)) }
+}
+
+const storedStatement = (text: string): unknown => {
+  const read = parseExactJson(text)
+  if (!read.ok) throw new TypeError('A stored statement is not JSON.')
+  return read.value
 }
 
 /** Statement of a page, without its records. */
@@ -199,53 +199,42 @@ const decoder = new TextDecoder()
  * Calculate the statements of a page, one location at a time. The head has the heads of the first statements, up to
  * `maxPageLength`. One chunk follows for each calculated statement.
  */
-export function* statementPageWork({ blocks, statements }: StatementPageInput): PausableWork {
+export const statementPageWork = ({ blocks, statements }: StatementPageInput): WorkResult => {
   const reader = createPageReader(blocks)
   const pool = createPricingPool()
-  const heads: StatementHead[] = []
-  const contents: Uint8Array<ArrayBuffer>[] = []
+  const head: StatementHead[] = []
+  const chunks: Uint8Array<ArrayBuffer>[] = []
   let length = 0
   for (const { readFrom, ...statement } of statements) {
     if (length > maxPageLength) break
     const read = reader.read({ readFrom, ...statement.records })
-    const { head, content } = yield* writeContent(statement, read, pool)
-    heads.push(head)
-    if (content === null) continue
-    const parts: string[] = []
-    for (const part of contentTexts(content)) {
-      parts.push(part)
-      yield undefined
-    }
-    const bytes = encoder.encode(parts.join(''))
+    const calculated = writeContent(statement, read, pool)
+    head.push(calculated.head)
+    if (calculated.content === null) continue
+    const bytes = encoder.encode([...contentTexts(calculated.content)].join(''))
     length += bytes.length
-    contents.push(bytes)
+    chunks.push(bytes)
   }
-  yield { head: heads }
-  for (const bytes of contents) yield { bytes }
+  return { head, chunks }
 }
 
 /** Write the lines of a stored statement as CSV. `text` is its JSON. */
-export function* statementTableWork({ text }: { readonly text: string }): PausableWork {
-  const statement = yield* inSteps(readExactJson(text))
-  if (!statement.ok) throw new TypeError('A stored statement is not JSON.')
-  yield { head: null }
-  yield* encodeTexts(statementCsvTexts(statement.value as StatementContent))
+export const statementTableWork = ({ text }: { readonly text: string }): WorkResult => ({
+  head: null,
+  chunks: encodeTexts(statementCsvTexts(storedStatement(text) as StatementContent)),
+})
+
+function* linesTableTexts(text: string, hasHeader: boolean): Generator<string> {
+  if (hasHeader) yield statementBatchCsvHeader
+  for (const line of text.split('\n'))
+    if (line !== '') yield* statementBatchCsvTexts(storedStatement(line) as StatementWire)
 }
 
 /** Write statements, one JSON text in a line, as one table. */
-export function* statementLinesTableWork({
+export const statementLinesTableWork = ({
   bytes,
   hasHeader,
 }: {
   readonly bytes: Uint8Array
   readonly hasHeader: boolean
-}): PausableWork {
-  yield { head: null }
-  if (hasHeader) yield* encodeTexts([statementBatchCsvHeader])
-  for (const line of decoder.decode(bytes).split('\n')) {
-    if (line === '') continue
-    const statement = yield* inSteps(readExactJson(line))
-    if (!statement.ok) throw new TypeError('A stored statement is not JSON.')
-    yield* encodeTexts(statementBatchCsvTexts(statement.value as StatementWire))
-  }
-}
+}): WorkResult => ({ head: null, chunks: encodeTexts(linesTableTexts(decoder.decode(bytes), hasHeader)) })

@@ -10,7 +10,6 @@ import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
 import { openChdb } from '../../../services/platform/clickhouse/chdb.ts'
 import { statementBlocks } from '../../../services/platform/clickhouse/meter-cost/statement-rows.ts'
 import { applySchemas, schemaFiles } from '../../../services/platform/clickhouse/schemas.ts'
-import type { WorkStep } from '../../../services/platform/work-thread/work-messages.ts'
 import {
   type SimulationHead,
   type SimulationInput,
@@ -24,10 +23,10 @@ import { medianOf } from '../statistics.ts'
 import { type BillRows, insertBillRows, sixCharges } from './bill-rows.ts'
 
 /**
- * CPU times in ms of a simulation over a year of quarter hours. `longestMs`: its longest time without a pause.
+ * CPU times in ms of a simulation over a year of quarter hours.
  * `bareMs`: a bare loop that multiplies the same energies and prices. Promise P15.
  */
-export type SimulationFigures = { readonly ms: number; readonly longestMs: number; readonly bareMs: number }
+export type SimulationFigures = { readonly ms: number; readonly bareMs: number }
 
 const candidateCount = 50
 const start = Date.UTC(2025, 0, 1)
@@ -120,9 +119,7 @@ const cpuMs = (): number => {
   return (user + system) / 1000
 }
 
-const checkHead = (step: WorkStep): void => {
-  if (step === undefined || !('head' in step)) return
-  const head = step.head as SimulationHead
+const check = (head: SimulationHead): void => {
   if (head.state !== 'CALCULATED' || head.bills.length !== candidateCount + 1)
     throw new Error(`The simulation is ${head.state}.`)
 }
@@ -130,19 +127,8 @@ const checkHead = (step: WorkStep): void => {
 /** Return the CPU time in ms of a simulation. The clock is read twice: a reading costs as much as many records. */
 const simulationMs = (input: SimulationInput): number => {
   const startedAt = cpuMs()
-  for (const step of simulationWork(input)) checkHead(step)
+  check(simulationWork(input).head as SimulationHead)
   return cpuMs() - startedAt
-}
-
-/** Return the longest CPU time in ms of a simulation between two pauses. */
-const longestStepMs = (input: SimulationInput): number => {
-  let [longestMs, lastAt] = [0, cpuMs()]
-  for (const _ of simulationWork(input)) {
-    const at = cpuMs()
-    longestMs = Math.max(longestMs, at - lastAt)
-    lastAt = at
-  }
-  return longestMs
 }
 
 /** Multiply the energies by the prices of all candidates, and add them up by month: the least that must be done. */
@@ -167,11 +153,10 @@ const bareLoop = (): number => {
 export const simulationFigures = async (): Promise<SimulationFigures> => {
   const input = inputOf(await storedBlocks())
   const runs = Array.from({ length: rounds }, () => ({
-    ...{ ms: simulationMs(input), longestMs: longestStepMs(input), bareMs: bareLoop() },
+    ...{ ms: simulationMs(input), bareMs: bareLoop() },
   }))
   return {
     ms: medianOf(runs.map(({ ms }) => ms)),
-    longestMs: medianOf(runs.map(({ longestMs }) => longestMs)),
     bareMs: medianOf(runs.map(({ bareMs }) => bareMs)),
   }
 }

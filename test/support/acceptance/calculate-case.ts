@@ -4,7 +4,6 @@ import { coverageLookup, coveredIntervals, isEstimate } from '../../../services/
 import { readEnergy } from '../../../services/domain/quantity.ts'
 import type { MeterRecord } from '../../../services/domain/record/record.ts'
 import { defaultTariffDirection } from '../../../services/domain/record/validate-record.ts'
-import { runToEnd } from '../../../services/domain/run-to-end.ts'
 import { type BilledRow, priceRows } from '../../../services/domain/statement/billed-row.ts'
 import type { StatementInput } from '../../../services/domain/statement/calculate-statement.ts'
 import { countsAtStarts } from '../../../services/domain/statement/counts-at-starts.ts'
@@ -69,7 +68,7 @@ export const priceRecords = (
   const inOrder = records
     .map((record, index) => ({ ...record, recordId: String(index).padStart(6, '0') }))
     .sort((a, b) => a.start - b.start || a.end - b.end)
-  const rows = priceRows(snapshot, inOrder, runToEnd(countsAtStarts(snapshot, inOrder)), isBilled)
+  const rows = priceRows(snapshot, inOrder, countsAtStarts(snapshot, inOrder), isBilled)
   return [...rows].filter(row => row !== null)
 }
 
@@ -135,7 +134,7 @@ export const inputOfCase = (one: BillCase, pool: PricingPool = createPricingPool
     locationId: 'loc_1',
     pool,
     calendar,
-    metered: runToEnd(createMeteredEnergy(records, { timeZone, includesDevices })),
+    metered: createMeteredEnergy(records, { timeZone, includesDevices }),
     periods: acceptedValue(statementPeriods(rangeOf(statement), periodsOf(statement))),
     rounding: {
       profile: (rounding['profile'] ?? 'EXACT') as 'EXACT',

@@ -1,4 +1,3 @@
-import { runToEnd } from '../../../services/domain/run-to-end.ts'
 import type { FinalStatement as DomainFinal } from '../../../services/domain/statement/adjustments.ts'
 import { calculateStatement, type Statement } from '../../../services/domain/statement/calculate-statement.ts'
 import type { PricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
@@ -40,5 +39,5 @@ const finalsOf = (bill: BillInput, pool: PricingPool): readonly DomainFinal[] =>
 /** Calculate the input of the oracle with the domain. Records are priced by the evaluator. */
 export const domainStatement = (bill: BillInput, pool: PricingPool): Statement => {
   const input = { ...inputOfCase(caseOfBill(bill), pool), finals: finalsOf(bill, pool) }
-  return acceptedValue(runToEnd(calculateStatement(input)))
+  return acceptedValue(calculateStatement(input))
 }

@@ -1,7 +1,6 @@
 import type { DayRange } from '../../../services/domain/charge/charge-days.ts'
 import { localDayNumber } from '../../../services/domain/civil-time.ts'
 import { dayMs, unionOfIntervals } from '../../../services/domain/interval.ts'
-import { runToEnd } from '../../../services/domain/run-to-end.ts'
 import type { SimulatedLocation } from '../../../services/domain/simulation/simulate-location.ts'
 import { createPieceBiller } from '../../../services/domain/statement/billed-row.ts'
 import type { RecordToPrice } from '../../../services/domain/statement/counts-at-starts.ts'
@@ -77,7 +76,7 @@ export const simulatedHistory = (
     })),
     location: {
       ...{ locationId, pool, calendar: null, records, isBilled, hasLines: true, now: from + 400 * dayMs },
-      metered: runToEnd(createMeteredEnergy(records, { timeZone, includesDevices: devices })),
+      metered: createMeteredEnergy(records, { timeZone, includesDevices: devices }),
       periods: acceptedValue(statementPeriods(range, 'MONTH')),
       days: range,
       storedRows: () => rows.filter(isBilled),

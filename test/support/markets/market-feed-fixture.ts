@@ -64,7 +64,7 @@ export const pricesOf = async (area: string, from: number, to: number, currency 
   const read = await withOperator(database, writer =>
     readMarketPrices(writer, sharedSourceId(area, currency), { from, to }),
   )
-  return runToEnd(pricesFrom(read?.blocks ?? [])).map(({ start, end, value }) => [start, (end - start) / 60_000, value])
+  return pricesFrom(read?.blocks ?? []).map(({ start, end, value }) => [start, (end - start) / 60_000, value])
 }
 
 /** Reset the clock, the announcements, the recorded requests and the answers of the feeds. */

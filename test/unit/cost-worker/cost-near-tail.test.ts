@@ -84,13 +84,10 @@ const worker = () => {
       return 'near'
     }
     const [recostGroup] = recostGroupsOf(group) as [LocationRecostGroup]
-    const work = recost(
+    const recosted = recost(
       recostGroup,
       [...stored.values()].filter(({ isDeleted }) => !isDeleted),
     )
-    let step = work.next()
-    while (step.done !== true) step = work.next()
-    const recosted = step.value
     for (const row of recosted.rows) if (row !== null && isInterrupted(row)) return 'interrupted'
     tail = tailAfter(group, recostGroup.interval, recosted, withoutMessage)
     return 'far'

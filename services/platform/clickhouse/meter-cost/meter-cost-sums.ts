@@ -113,15 +113,14 @@ const crossingRowsOf = (lines: string, crossing: number): CrossingRows => {
 export type SearchedActuals = { readonly rows: number; readonly mayOverlap: boolean }
 
 /**
- * Return whether the actuals in the text of `readBucketSums` can overlap, with pauses. They cannot if they have one
+ * Return whether the actuals in the text of `readBucketSums` can overlap. They cannot if they have one
  * length, or if each bucket has one group of actuals without an intersection, and no row crosses an edge.
  */
-export function* searchedActuals(lines: string, edges: readonly number[]): Generator<undefined, SearchedActuals> {
+export const searchedActuals = (lines: string, edges: readonly number[]): SearchedActuals => {
   const crossing = crossingOf(edges)
   const buckets = new Set<number>()
   let [rows, min, max, mayShareTime] = [0, Number.POSITIVE_INFINITY, 0, false]
-  for (const [index, line] of linesOf(lines).entries()) {
-    if (index % linesPerSlice === 0) yield undefined
+  for (const line of linesOf(lines)) {
     const [start, , , isEstimated, count, ...sums] = JSON.parse(line) as readonly unknown[]
     if (Number(isEstimated) === 1) continue
     const bucket = Number(start)
@@ -134,16 +133,12 @@ export function* searchedActuals(lines: string, edges: readonly number[]): Gener
   return { rows, mayOverlap: mayShareTime && min < max }
 }
 
-/** Lines that are parsed between two pauses. */
-const linesPerSlice = 256
-
-/** Parse the text of `readBucketSums`, with pauses. Ordered by bucket and currency, each once. */
-export function* costSumsOf(lines: string, edges: readonly number[]): Generator<undefined, readonly CostSum[]> {
+/** Parse the text of `readBucketSums`. Ordered by bucket and currency, each once. */
+export const costSumsOf = (lines: string, edges: readonly number[]): readonly CostSum[] => {
   const [before, crossing] = [beforeOf(edges), crossingOf(edges)]
   const bucketAt = new Map(edges.map((edge, index) => [edge, index]))
   const found = new Map<string, CostSum>()
-  for (const [index, line] of linesOf(lines).entries()) {
-    if (index % linesPerSlice === 0) yield undefined
+  for (const line of linesOf(lines)) {
     const [start, ...group] = JSON.parse(line) as readonly unknown[]
     if (Number(start) === before || Number(start) === crossing) continue
     const sum = costSumOf(bucketAt.get(Number(start)) ?? -1, group)

@@ -48,7 +48,7 @@ export const createCharge = async (
   const missing = await findMissingDevice(transaction, terms)
   if (missing !== null) return missing
   const calendar = await holdCalendarOfLocation(transaction, locationId)
-  const dayRefusal = await runInTimeSlices(validateChargeDays(terms, calendar), accountId)
+  const dayRefusal = validateChargeDays(terms, calendar)
   if (dayRefusal !== null) return { ok: false, refusal: dayRefusal }
   const row = await runInTimeSlices(chargeTermsToRow(terms), accountId)
   const excess = await findExcess(transaction, locationId, row.schedule)

@@ -6,8 +6,7 @@ import { accepted, type Refusal, type Result, refused } from '../../../domain/re
 import { specialDaysOf } from '../../../domain/tariff/special-days.ts'
 import type { ScheduleEntry, SpecialDay, Tariff } from '../../../domain/tariff/tariff.ts'
 import { schedulesOf } from '../../../domain/tariff/tariff-version.ts'
-import { validateSpecialDaysInSteps } from '../../../domain/tariff/validate-coverage.ts'
-import { runInTimeSlices } from '../../concurrency/time-slices.ts'
+import { validateSpecialDays } from '../../../domain/tariff/validate-coverage.ts'
 import { ownedBy } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 import { holdCalendar } from './calendars.ts'
@@ -15,11 +14,10 @@ import { chargesOf } from './charges.ts'
 import { readTariffRows, type StoredTariff, type TariffRow, tariffColumns, tariffFromRow } from './tariff-row.ts'
 
 /** Return the reason to refuse a schedule with a calendar; null if the calendar has its special days. */
-export const refuseSpecialDays = async (
-  { accountId }: TenantTransaction,
+export const refuseSpecialDays = (
   schedule: readonly ScheduleEntry[],
   calendar: LocationCalendar | null,
-): Promise<Refusal | null> => (await runInTimeSlices(validateSpecialDaysInSteps(schedule, calendar), accountId)) ?? null
+): Refusal | null => validateSpecialDays(schedule, calendar) ?? null
 
 /** List the special days that a tariff names in all its versions. */
 export const specialDaysOfTariff = (tariff: Pick<Tariff, 'contractStart' | 'schedule' | 'versions'>) => [
@@ -51,13 +49,13 @@ export const changeLocationCalendar = async (
   const doesNotFit = (object: string, { code, message }: Refusal) =>
     refused(code, `${object} does not fit the calendar: ${message}`, 'calendar_id')
   for (const { id, terms } of charges) {
-    const refusal = await runInTimeSlices(validateChargeDays(terms, now), transaction.accountId)
+    const refusal = validateChargeDays(terms, now)
     if (refusal !== null) return doesNotFit(`Charge ${id}`, refusal)
   }
   for (const tariff of tariffs) {
     if (tariff.closedAt !== null) continue
     for (const { schedule } of schedulesOf(tariff)) {
-      const refusal = await refuseSpecialDays(transaction, schedule, now)
+      const refusal = refuseSpecialDays(schedule, now)
       if (refusal !== null) return doesNotFit(`Tariff ${tariff.id}`, refusal)
     }
   }

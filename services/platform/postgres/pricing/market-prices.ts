@@ -1,6 +1,5 @@
 import sql from 'sql-template-tag'
 import { accepted, type Result } from '../../../domain/refusal.ts'
-import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { toTimestamp } from '../column.ts'
 import type { Query } from '../database.ts'
 import { isActive } from '../page.ts'
@@ -44,7 +43,7 @@ export const putMarketPrices = async (
   const [market] = rows
   if (market === undefined) return noMarket
   const sorted = prices.toSorted((a, b) => a.start - b.start)
-  const storedPrices = await runInTimeSlices(pricesFrom(await overlappingPrices(query, sourceId, sorted)))
+  const storedPrices = pricesFrom(await overlappingPrices(query, sourceId, sorted))
   const { removed, added, changed, stored, replaced, unchanged } = replacePrices(storedPrices, sorted)
   if (changed === null) return accepted({ market, stored, replaced, unchanged, fanOut: null })
   await removePrices(query, sourceId, removed)

@@ -37,15 +37,14 @@ export const addBlock = (prices: ReadPrices, block: string): void => {
   }
 }
 
-/** Read blocks of prices in order of time, with a pause after each. */
-export function* pricesFrom(blocks: readonly string[]): Generator<undefined, readonly PriceInterval[]> {
+/** Read blocks of prices in order of time. */
+export const pricesFrom = (blocks: readonly string[]): readonly PriceInterval[] => {
   const read: PriceInterval[] = []
   for (const block of blocks) {
     const { starts, ends, values } = noPrices()
     addBlock({ starts, ends, values, confidences: [] }, block)
     for (const [index, start] of starts.entries())
       read.push({ start, end: ends[index] as number, value: values[index] as bigint })
-    yield undefined
   }
   return read
 }

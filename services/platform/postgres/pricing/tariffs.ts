@@ -116,7 +116,7 @@ const refuseUnknownDays = async (
   schedule: StoredTariff['schedule'],
 ): Promise<Result<never> | null> => {
   if (specialDaysOf(schedule).length === 0) return null
-  const refusal = await refuseSpecialDays(transaction, schedule, await holdCalendarOfLocation(transaction, locationId))
+  const refusal = refuseSpecialDays(schedule, await holdCalendarOfLocation(transaction, locationId))
   return refusal === null ? null : { ok: false, refusal }
 }
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { provisionalSeries } from '../../../../services/domain/forecast/provisional-series.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 
 type Interval = { readonly start: number; readonly end: number; readonly value: bigint }
 
@@ -30,7 +29,7 @@ it('has at each instant the published price, else the forecast, else none; inter
   fc.assert(
     fc.property(layer, layer, (published, forecast) => {
       const confidences = forecast.map((_, index) => 0.9 - index / 100)
-      const series = runToEnd(provisionalSeries('mrs_1', columns(published), { ...columns(forecast), confidences }))
+      const series = provisionalSeries('mrs_1', columns(published), { ...columns(forecast), confidences })
       const seen = series.starts.map((start, index) => ({ start, end: series.ends[index] ?? 0, place: index }))
       for (const { start, end, place: index } of seen) {
         expect(start).toBeLessThan(end)

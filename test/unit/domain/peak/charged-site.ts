@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import type { DemandCharge } from '../../../../services/domain/charge/charge.ts'
 import type { ChargedDemand } from '../../../../services/domain/peak/planned-demand.ts'
 import { recordDefaults } from '../../../../services/domain/record/record.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { type AmountPlan, planAmount } from '../../../../services/domain/schedule/amount.ts'
 import { createMeteredEnergy, type MeteredRecord } from '../../../../services/domain/statement/metered-energy.ts'
 import { createPricingPool } from '../../../../services/domain/tariff/pricing-pool.ts'
@@ -40,12 +39,10 @@ const recordOf = ({ start, end, energy }: StoredEnergy): MeteredRecord => ({
 export const demandOf = (charges: readonly DemandCharge[], stored: readonly StoredEnergy[]): ChargedDemand => ({
   charges,
   context: {
-    metered: runToEnd(
-      createMeteredEnergy(stored.map(recordOf), {
-        timeZone: zoneOf('UTC'),
-        includesDevices: { IMPORT: true, EXPORT: true, LOCAL: true },
-      }),
-    ),
+    metered: createMeteredEnergy(stored.map(recordOf), {
+      timeZone: zoneOf('UTC'),
+      includesDevices: { IMPORT: true, EXPORT: true, LOCAL: true },
+    }),
     calendar: null,
     pool: createPricingPool(),
     locationId: 'loc_site',
@@ -54,16 +51,14 @@ export const demandOf = (charges: readonly DemandCharge[], stored: readonly Stor
 
 /** Plan a site with its charges; null if the site has no plan. */
 export const chargedPlan = ({ site, charges, stored }: ChargedSite): AmountPlan | null => {
-  const result = runToEnd(planAmount(site, { ...marketOf(site), demand: demandOf(charges, stored) }, 0))
+  const result = planAmount(site, { ...marketOf(site), demand: demandOf(charges, stored) }, 0)
   return result.ok ? result.value : null
 }
 
 /** Plan a site with its charges, which is possible. */
 export const plannedWith = (charged: ChargedSite): AmountPlan =>
   acceptedValue(
-    runToEnd(
-      planAmount(charged.site, { ...marketOf(charged.site), demand: demandOf(charged.charges, charged.stored) }, 0),
-    ),
+    planAmount(charged.site, { ...marketOf(charged.site), demand: demandOf(charged.charges, charged.stored) }, 0),
   )
 
 /** Sum of cost and of the amounts of charges. */

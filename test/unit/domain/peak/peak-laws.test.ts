@@ -2,11 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createDemandMeter } from '../../../../services/domain/peak/planned-demand.ts'
 import { recordDefaults } from '../../../../services/domain/record/record.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
-import { type AmountPlan, planAmount } from '../../../../services/domain/schedule/amount.ts'
+import type { AmountPlan } from '../../../../services/domain/schedule/amount.ts'
 import { createMeteredEnergy, type MeteredRecord } from '../../../../services/domain/statement/metered-energy.ts'
 import { plan } from '../schedule/plan.ts'
-import { hourMs, marketOf, type Site, siteStart } from '../schedule/site.ts'
+import { hourMs, type Site, siteStart } from '../schedule/site.ts'
 import {
   type ChargedSite,
   chargedPlan,
@@ -134,9 +133,9 @@ const monthsAfter = ({ charges, stored }: ChargedSite, { devices }: AmountPlan) 
   const { context } = demandOf(charges, stored)
   const history = context.metered.flows.IMPORT.records
   const options = { timeZone: context.metered.timeZone, includesDevices: context.metered.includesDevices }
-  const metered = runToEnd(createMeteredEnergy([...history, ...records], options))
+  const metered = createMeteredEnergy([...history, ...records], options)
   const time = { start: siteStart, end: siteStart + 48 * hourMs }
-  return runToEnd(createDemandMeter({ context: { ...context, metered }, charges }, time)).months
+  return createDemandMeter({ context: { ...context, metered }, charges }, time).months
 }
 
 const amountOf = (months: ReturnType<typeof monthsAfter>): number =>
@@ -186,13 +185,5 @@ describe('a request', () => {
       }),
       { numRuns: 10 },
     )
-  })
-
-  it('pauses between parts of the work', () => {
-    const site = nightSite()
-    const work = planAmount(site, { ...marketOf(site), demand: demandOf([demandCharge()], []) }, 0)
-    let pauses = 0
-    while (work.next().done !== true) pauses += 1
-    expect(pauses).toBeGreaterThan(20)
   })
 })

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createDemandMeter } from '../../../../services/domain/peak/planned-demand.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import type { AmountPlan } from '../../../../services/domain/schedule/amount.ts'
 import { expectFeasible } from '../schedule/plan.ts'
 import { hourMs, siteHours, siteStart } from '../schedule/site.ts'
@@ -13,7 +12,7 @@ const siteEnd = siteStart + siteHours * hourMs
 
 /** Amounts of the charges of both months of a site before a plan. */
 const amountBefore = ({ charges, stored }: ChargedSite): number => {
-  const { months } = runToEnd(createDemandMeter(demandOf(charges, stored), { start: siteStart, end: siteEnd }))
+  const { months } = createDemandMeter(demandOf(charges, stored), { start: siteStart, end: siteEnd })
   return Number(months.reduce((sum, { before }) => sum + before.amount, 0n)) / 1e9
 }
 

@@ -4,7 +4,7 @@ import { costRecord } from '../../../../services/domain/cost/cost-record.ts'
 import { type PriceRequest, priceSeries } from '../../../../services/domain/price/price-series.ts'
 import { costOf, cumulativeShare } from '../../../../services/domain/quantity.ts'
 import { accumulatorKey } from '../../../../services/domain/tariff/accumulator.ts'
-import { countInSortOrder } from '../../../../services/domain/tariff/counting-order.ts'
+import { countInOrder } from '../../../../services/domain/tariff/counting-order.ts'
 import type { CountedEnergy } from '../../../../services/domain/tariff/evaluate.ts'
 import { createPricingPool } from '../../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../../services/domain/tariff/snapshot.ts'
@@ -45,7 +45,7 @@ describe('the price of a span', () => {
         sortKey: { ...record, recordId: id },
         accumulatorChanges: costRecord(snapshot, record).accumulatorChanges,
       }))
-      const { before } = countInSortOrder(all)
+      const { before } = countInOrder(all)
       for (const one of all) {
         const { record } = one
         const counts = before.get(one) ?? new Map()

@@ -6,15 +6,9 @@ import { fillFromPools } from '../../../../services/domain/schedule/pool-flow.ts
 import { createPoolNetwork } from '../../../../services/domain/schedule/pool-network.ts'
 import { type Answer, type FlowCase, faultOf, flowCase, flowCases } from './flow-case.ts'
 
-const finish = <T>(work: Generator<undefined, T>): T => {
-  let step = work.next()
-  while (step.done !== true) step = work.next()
-  return step.value
-}
-
 const fromPools = ({ problem, pools, offers, supply }: FlowCase): Answer => {
   const network = createPoolNetwork(problem, pools, offers, supply)
-  finish(fillFromPools(network))
+  fillFromPools(network)
   return {
     flow: network.graph.flow,
     drawn: network.drawn,
@@ -46,7 +40,7 @@ const byPrice = ({ problem, offers, supply }: FlowCase): Answer => {
   const groups = [...Map.groupBy(all, ({ price, isOwn }) => `${price} ${isOwn}`).values()].sort(
     ([a], [b]) => (a?.price ?? 0) - (b?.price ?? 0),
   )
-  const flow = finish(fillCheapestFirst(problem, groups))
+  const flow = fillCheapestFirst(problem, groups)
   const used = new Map(groups.flat().map((one, index) => [one, flow.used[index] as number]))
   const [grid, own] = [all.filter(({ isOwn }) => !isOwn), all.filter(({ isOwn }) => isOwn)].map(part =>
     part.map(one => used.get(one) ?? 0),

@@ -66,15 +66,13 @@ describe('the cost of a plan', () => {
           end: start + hours * hourMs,
           power: BigInt(watts) * 1_000_000n,
         } as const
-        const work = planAmount(
+        const planned = planAmount(
           { devices: [{ ...device, energy }], sitePower: null, threshold: null },
           { snapshot, generation: [], counted: () => [] },
           0,
         )
-        let step = work.next()
-        while (step.done !== true) step = work.next()
-        if (!step.value.ok) throw new Error(step.value.refusal.message)
-        const plan = step.value.value
+        if (!planned.ok) throw new Error(planned.refusal.message)
+        const plan = planned.value
         const records = (plan.devices[0]?.pieces ?? []).map(({ start: from, end: to, power }) => ({
           ...{
             locationId: 'loc_1',

@@ -5,13 +5,7 @@ import { acceptedValue } from '../../../support/accepted-value.ts'
 import { hourMs, marketOf, type Site } from './site.ts'
 
 /** Plan a site to its end. */
-export const plan = (site: Site): Result<AmountPlan> => {
-  const work = planAmount(site, marketOf(site), 0)
-  for (;;) {
-    const step = work.next()
-    if (step.done === true) return step.value
-  }
-}
+export const plan = (site: Site): Result<AmountPlan> => planAmount(site, marketOf(site), 0)
 
 /** Plan a site that can be planned. */
 export const planned = (site: Site): AmountPlan => {

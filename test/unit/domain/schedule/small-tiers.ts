@@ -75,7 +75,7 @@ export const planSmall = (of: SmallTiers): Result<AmountPlan> => {
     ...{ start: of.start + from * hourMs, end: of.start + to * hourMs },
   }))
   const counted = BigInt(of.counted) * kwh
-  const work = planAmount(
+  return planAmount(
     {
       devices,
       sitePower: of.sitePower === null ? null : BigInt(of.sitePower) * kwh,
@@ -88,10 +88,6 @@ export const planSmall = (of: SmallTiers): Result<AmountPlan> => {
     },
     0,
   )
-  for (;;) {
-    const step = work.next()
-    if (step.done === true) return step.value
-  }
 }
 
 /** Return the cost of the kWh taken in each hour, counted in order, in cents; revenue is below 0. Null if a price is beyond the limit. */

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { createMeteredEnergy } from '../../../../services/domain/statement/metered-energy.ts'
 import type { BillCase } from '../../../support/acceptance/bill-cases.ts'
 import { billOf, chargeLines, decimal, flat, inputOf, shown, statementOf, used } from './bill.ts'
@@ -82,7 +81,7 @@ describe('a USAGE charge', () => {
     if (record === undefined) throw new Error('The input has no record.')
     // One of 30 days is covered: 720 − 24
     const covered = [{ start: Date.UTC(2026, 5, 3), end: Date.UTC(2026, 5, 4) }]
-    const metered = runToEnd(createMeteredEnergy([{ ...record, covered }], input.metered))
+    const metered = createMeteredEnergy([{ ...record, covered }], input.metered)
     expect(chargeLines(statementOf({ ...input, metered }))).toEqual([['u', '696', '696', '696']])
   })
 

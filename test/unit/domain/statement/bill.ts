@@ -1,5 +1,4 @@
 import { formatDecimal } from '../../../../services/domain/quantity.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import {
   calculateStatement,
   type Statement,
@@ -39,7 +38,7 @@ export const inputOf = (members: Partial<BillCase>, more: Partial<StatementInput
   ...more,
 })
 
-export const statementOf = (input: StatementInput): Statement => acceptedValue(runToEnd(calculateStatement(input)))
+export const statementOf = (input: StatementInput): Statement => acceptedValue(calculateStatement(input))
 
 /** Calculate a statement of `inputOf`. */
 export const billOf = (members: Partial<BillCase>, more: Partial<StatementInput> = {}): Statement =>

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { recordDefaults } from '../../../../services/domain/record/record.ts'
 import { priceRows } from '../../../../services/domain/statement/billed-row.ts'
-import { calculateStatement } from '../../../../services/domain/statement/calculate-statement.ts'
 import type { RecordToPrice } from '../../../../services/domain/statement/counts-at-starts.ts'
 import { createPricingPool } from '../../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../../services/domain/tariff/snapshot.ts'
@@ -52,20 +51,15 @@ const record: RecordToPrice = {
 }
 
 describe('a record of a year with a price for each hour', () => {
-  const steps = [...priceRows(hourly, [record], new Map(), () => true)]
-  const rows = steps.filter(step => step !== null)
+  const rows = [...priceRows(hourly, [record], new Map(), () => true)]
   const statement = { start_date: '2025-06-01', end_date: '2026-06-01' }
   const input = inputOf({ statement }, { rows })
 
-  it('is priced with a pause after each day', () => {
+  it('has a piece for each hour', () => {
     expect(rows.map(({ pieces }) => pieces.length)).toEqual([8_760])
-    expect(steps.length).toBeGreaterThan(365)
   })
 
-  it('is added up with pauses, and each hour counts once', () => {
-    const pauses = (some: typeof input): number => [...calculateStatement(some)].length
-    // 8,760 pieces have 8 pauses of 1,024 pieces each.
-    expect(pauses(input) - pauses({ ...input, rows: [] })).toBe(8)
+  it('is added up, and each hour counts once', () => {
     // 365 days × (1 + … + 24) × 0.001
     expect(statementOf(input).totals.gross).toBe(109_500_000_000n)
   })

@@ -3,8 +3,6 @@ import { describe, expect, it } from 'vitest'
 import { costRecord } from '../../../../services/domain/cost/cost-record.ts'
 import { unionOfIntervals } from '../../../../services/domain/interval.ts'
 import type { Energy } from '../../../../services/domain/quantity.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
-import { calculateStatement } from '../../../../services/domain/statement/calculate-statement.ts'
 import {
   coveredParts,
   createMeteredEnergy,
@@ -16,7 +14,6 @@ import { createPricingPool } from '../../../../services/domain/tariff/pricing-po
 import { compileSnapshot } from '../../../../services/domain/tariff/snapshot.ts'
 import { allDay, pricing, tariff } from '../../../support/oracle/tables.ts'
 import { zoneOf } from '../../../support/oracle/zone.ts'
-import { inputOf, used } from './bill.ts'
 
 const ownRecords = { timeZone: zoneOf('UTC'), includesDevices: { IMPORT: false, EXPORT: false, LOCAL: false } }
 const minuteMs = 60_000
@@ -55,15 +52,15 @@ describe('energy between edges', () => {
     fc.assert(
       fc.property(fc.array(anyRecord, { maxLength: 20 }), minutes, (records, list) => {
         const edges = edgesOf(list)
-        const metered = runToEnd(createMeteredEnergy(records, ownRecords))
-        const { energies } = runToEnd(sumEnergy(metered, importOnly, edges))
+        const metered = createMeteredEnergy(records, ownRecords)
+        const { energies } = sumEnergy(metered, importOnly, edges)
         for (const [index, energy] of energies.entries()) {
           const [from, to] = [edges[index] as number, edges[index + 1] as number]
           expect(energy).toBe(sum(records.map(one => energyBetween(one, from, to))))
         }
         // Cumulative shares: any edges within two others add up to the energy between those.
         const outer = [edges[0] as number, edges[edges.length - 1] as number]
-        expect(sum(energies)).toBe(sum(runToEnd(sumEnergy(metered, importOnly, outer)).energies))
+        expect(sum(energies)).toBe(sum(sumEnergy(metered, importOnly, outer).energies))
       }),
     )
   })
@@ -86,22 +83,8 @@ describe('energy between edges', () => {
   })
 
   it('contains an impulse at its start and not at its end', () => {
-    const metered = runToEnd(createMeteredEnergy([record(60, 60, 5n)], ownRecords))
+    const metered = createMeteredEnergy([record(60, 60, 5n)], ownRecords)
     const edges = [0, 60, 120].map(minute => minute * minuteMs)
-    expect(runToEnd(sumEnergy(metered, importOnly, edges)).energies).toEqual([0n, 5n])
-  })
-})
-
-describe('a statement', () => {
-  it('can be interrupted at least every some hundred records and intervals', () => {
-    const start = Date.UTC(2026, 5, 1)
-    const minute = (index: number): string => new Date(start + index * minuteMs).toISOString().slice(0, 16)
-    const records = Array.from({ length: 2_000 }, (_, index) => used(minute(15 * index), minute(15 * index + 15), '1'))
-    const charges = [
-      { kind: 'DEMAND', name: 'd', interval_minutes: '15', price: '1' },
-      { kind: 'USAGE', name: 'u', price: '1' },
-    ]
-    // Rows, sums of both charges and gaps: each of them passes 2,000 records
-    expect([...calculateStatement(inputOf({ records, charges }))].length).toBeGreaterThan(40)
+    expect(sumEnergy(metered, importOnly, edges).energies).toEqual([0n, 5n])
   })
 })

@@ -4,7 +4,6 @@ import { startOfDayNumber } from '../../../../services/domain/civil-time.ts'
 import { costRecord } from '../../../../services/domain/cost/cost-record.ts'
 import { energyCost } from '../../../../services/domain/cost/energy-cost.ts'
 import type { MeterRecord } from '../../../../services/domain/record/record.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { type BilledRow, createPieceBiller } from '../../../../services/domain/statement/billed-row.ts'
 import type { Statement, StatementInput } from '../../../../services/domain/statement/calculate-statement.ts'
 import { createMeteredEnergy } from '../../../../services/domain/statement/metered-energy.ts'
@@ -78,12 +77,10 @@ const inputOf = ({ records, zone, profile }: Setup, edges: readonly number[] = m
   const metered = records.map(record => meteredRecordOf(record))
   return {
     ...{ locationId: 'loc_1', pool, calendar: null, expected: null, hasDetail: true, finals: [], now: Date.UTC(2100) },
-    metered: runToEnd(
-      createMeteredEnergy(metered, {
-        timeZone: zoneOf(zone),
-        includesDevices: { IMPORT: true, EXPORT: true, LOCAL: true },
-      }),
-    ),
+    metered: createMeteredEnergy(metered, {
+      timeZone: zoneOf(zone),
+      includesDevices: { IMPORT: true, EXPORT: true, LOCAL: true },
+    }),
     periods: edges.slice(1).map((endDay, index) => ({ startDay: edges[index] as number, endDay })),
     rounding: { profile: profile as 'EXACT', decimals: 2 },
     tariffs: tariffs.map(({ id, direction, type, contractStart }) => ({

@@ -3,12 +3,11 @@ import { readTariffTerms } from '../../../../services/contract/tariffs/read-tari
 import type { LocationCalendar } from '../../../../services/domain/charge/location-calendar.ts'
 import { dayNumber } from '../../../../services/domain/civil-date.ts'
 import { copyPricing, snapshotFromCopy } from '../../../../services/domain/price/pricing-copy.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { evaluate } from '../../../../services/domain/tariff/evaluate.ts'
 import { createPricingPool } from '../../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../../services/domain/tariff/snapshot.ts'
 import type { ScheduleEntry } from '../../../../services/domain/tariff/tariff.ts'
-import { validateCoverage, validateSpecialDaysInSteps } from '../../../../services/domain/tariff/validate-coverage.ts'
+import { validateCoverage, validateSpecialDays } from '../../../../services/domain/tariff/validate-coverage.ts'
 import { allDay, at, band, entry, nano, pricing, tariff } from '../../../support/oracle/tables.ts'
 
 /** Thursday 14 May 2026 is a holiday, Friday a fair, Saturday both, Monday a sale. */
@@ -30,7 +29,7 @@ const priceAt = (schedule: readonly ScheduleEntry[], instant: string, of: Locati
   evaluate(snapshotOf(schedule, of), 'IMPORT', at(instant), at(instant) + 1)[0]?.price
 
 const refusalOf = (schedule: readonly ScheduleEntry[], of: LocationCalendar | null = calendar) =>
-  validateCoverage(schedule) ?? runToEnd(validateSpecialDaysInSteps(schedule, of))
+  validateCoverage(schedule) ?? validateSpecialDays(schedule, of)
 
 describe('a band that names special days', () => {
   const onHolidays = entry(allDay(0.2), ['Holidays'])

@@ -1,8 +1,8 @@
 import { parentPort } from 'node:worker_threads'
 import { serveWork } from '../../../../services/platform/work-thread/serve-work.ts'
-import type { PausableWork } from '../../../../services/platform/work-thread/work-messages.ts'
+import type { WorkResult } from '../../../../services/platform/work-thread/work-messages.ts'
 
-/** Do `steps` pauses of `ms` each, then send chunks. `done` counts pauses and chunks. */
+/** Work for `steps` times `ms`, then send chunks. `done` counts steps and chunks. */
 export type StepsInput = {
   readonly steps: number
   readonly ms: number
@@ -15,29 +15,34 @@ const busyFor = (ms: number): void => {
   while (performance.now() < until);
 }
 
-function* steps({ steps: count, ms, chunks, done }: StepsInput): PausableWork {
-  for (let step = 0; step < count; step += 1) {
-    busyFor(ms)
-    Atomics.add(done, 0, 1)
-    yield undefined
-  }
-  yield { head: { count } }
+function* chunksOf({ chunks, done }: StepsInput): Generator<Uint8Array<ArrayBuffer>> {
   for (let chunk = 0; chunk < chunks; chunk += 1) {
     Atomics.add(done, 1, 1)
-    yield { bytes: new TextEncoder().encode(`${chunk},`) }
+    yield new TextEncoder().encode(`${chunk},`)
+  }
+}
+
+const steps = (input: StepsInput): WorkResult => {
+  for (let step = 0; step < input.steps; step += 1) {
+    busyFor(input.ms)
+    Atomics.add(input.done, 0, 1)
+  }
+  return { head: { count: input.steps }, chunks: chunksOf(input) }
+}
+
+function* brokenChunks(how: 'after the head' | 'out of memory'): Generator<Uint8Array<ArrayBuffer>> {
+  if (how === 'after the head') throw new RangeError('planned')
+  const retained: unknown[] = []
+  for (;;) {
+    retained.push({ size: retained.length })
+    if (retained.length < 0) yield new Uint8Array()
   }
 }
 
 /** Works that end badly. */
-function* broken(how: 'at the start' | 'after the head' | 'out of memory'): PausableWork {
+const broken = (how: 'at the start' | 'after the head' | 'out of memory'): WorkResult => {
   if (how === 'at the start') throw new RangeError('planned')
-  yield { head: null }
-  if (how === 'after the head') throw new RangeError('planned')
-  const retained: unknown[] = []
-  for (;;) {
-    for (let index = 0; index < 50_000; index += 1) retained.push({ index })
-    yield undefined
-  }
+  return { head: null, chunks: brokenChunks(how) }
 }
 
 if (parentPort === null) throw new Error('this is the file of a thread')

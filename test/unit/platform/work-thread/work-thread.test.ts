@@ -18,9 +18,11 @@ const threadOf = (
   limits = { maxConcurrent: 6, maxConcurrentPerAccount: 2, maxWaitingPerAccount: 16 },
   memoryMiB = 256,
   maxWaitingBytes = 1_000,
+  maxThreads = 3,
+  maxIdleMs = 60_000,
 ): WorkThread => {
   const script = new URL('./work-thread-process.ts', import.meta.url)
-  const thread = openWorkThread({ script, limits, maxWaitingBytes, memoryMiB })
+  const thread = openWorkThread({ script, maxThreads, maxIdleMs, limits, maxWaitingBytes, memoryMiB })
   open.push(thread)
   return thread
 }
@@ -67,7 +69,7 @@ describe('work in a thread', () => {
 
   it('lets accounts take turns: a short task of one ends long before the many long tasks of another', async () => {
     const thread = threadOf()
-    const long = [input(200, 10, 1), input(200, 10, 1)]
+    const long = [input(300, 10, 1), input(300, 10, 1)]
     const running = long.map(of => beganSteps(thread, of, 'acc_greedy').then(textOf))
     await until(
       () => long[0]?.done[0] ?? 0,
@@ -75,9 +77,9 @@ describe('work in a thread', () => {
     )
     const before = (long[0]?.done[0] ?? 0) + (long[1]?.done[0] ?? 0)
     await beganSteps(thread, input(10, 10, 1), 'acc_modest').then(textOf)
-    // Slice by slice in turn: about as many of the other account have passed, not four hundred.
+    // The account has a thread of its own: about as many steps of the others have passed, not six hundred.
     const passed = (long[0]?.done[0] ?? 0) + (long[1]?.done[0] ?? 0) - before
-    expect(passed).toBeLessThan(60)
+    expect(passed).toBeLessThan(200)
     expect(passed).toBeGreaterThan(0)
     await Promise.all(running)
   })
@@ -99,12 +101,19 @@ describe('work in a thread', () => {
     await iterator.return?.()
   })
 
-  it('stops within a slice after its bytes are discarded, and after a timeout', async () => {
+  it('ends after its bytes are discarded', async () => {
     const thread = threadOf({ maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 4 })
     const left = input(0, 0, 10_000)
     const work = await beganSteps(thread, left)
     await discardChunks(work.chunks)
-    const timed = input(1_000, 10, 1)
+    // The next one has the thread for itself.
+    await beganSteps(thread, input(2, 1, 1)).then(textOf)
+    expect(left.done[1]).toBeLessThan(10)
+  })
+
+  it('is left at once after a timeout, and keeps the slot of its account until the thread has done it', async () => {
+    const thread = threadOf({ maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 4 })
+    const timed = input(60, 10, 1)
     const request = new AbortController()
     const late = beginSteps(thread, timed, 'acc_1', request.signal)
     await until(
@@ -113,12 +122,54 @@ describe('work in a thread', () => {
     )
     request.abort(new Error('out of time'))
     await expect(late).rejects.toThrow('out of time')
-    // The next one has the thread for itself.
-    await beganSteps(thread, input(2, 1, 1)).then(textOf)
-    const done = timed.done[0] ?? 0
-    await sleep(100)
-    expect(timed.done[0]).toBe(done)
-    expect(left.done[1]).toBeLessThan(10)
+    expect(timed.done[0]).toBeLessThan(60)
+    await beganSteps(thread, input(0, 0, 1)).then(textOf)
+    expect(timed.done[0]).toBe(60)
+  })
+
+  it('never runs if it is left before a thread is free', async () => {
+    const thread = threadOf(undefined, 256, 1_000, 1)
+    const long = input(30, 10, 1)
+    const running = beganSteps(thread, long).then(textOf)
+    await until(
+      () => long.done[0] ?? 0,
+      done => done > 0,
+    )
+    const [waiting, request] = [input(1, 0, 1), new AbortController()]
+    const left = beginSteps(thread, waiting, 'acc_2', request.signal)
+    await sleep(20)
+    request.abort(new Error('gone'))
+    await expect(left).rejects.toThrow('gone')
+    await running
+    await beganSteps(thread, input(0, 0, 1), 'acc_2').then(textOf)
+    expect(waiting.done[0]).toBe(0)
+  })
+
+  it('uses the next free thread, and that of the account with the fewest works comes first', async () => {
+    const thread = threadOf({ maxConcurrent: 6, maxConcurrentPerAccount: 3, maxWaitingPerAccount: 4 }, 256, 1_000, 2)
+    const order: string[] = []
+    const run = (account: string, steps: number) =>
+      beganSteps(thread, input(steps, 10, 1), account)
+        .then(textOf)
+        .then(() => order.push(account))
+    const greedy = [run('acc_greedy', 20), run('acc_greedy', 20), run('acc_greedy', 20)]
+    await sleep(10)
+    await Promise.all([...greedy, run('acc_modest', 1)])
+    expect(order.indexOf('acc_modest')).toBeLessThanOrEqual(2)
+    expect(order.at(-1)).toBe('acc_greedy')
+  })
+
+  it('ends idle threads but one', async () => {
+    const thread = threadOf(undefined, 256, 1_000, 3, 50)
+    const countOf = (): number => readdirSync('/proc/self/task').length
+    await beganSteps(thread, input(0, 0, 1)).then(textOf)
+    const one = countOf()
+    await Promise.all(
+      ['acc_1', 'acc_2', 'acc_3'].map(account => beganSteps(thread, input(20, 10, 1), account).then(textOf)),
+    )
+    expect(countOf()).toBeGreaterThan(one)
+    await until(countOf, count => count <= one)
+    expect(await beganSteps(thread, input(0, 0, 1)).then(textOf)).toBe('0,')
   })
 
   it('waits up to the limit of its account: n wait, n + 1 is refused', async () => {

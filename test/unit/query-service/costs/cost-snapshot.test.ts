@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import type { ClickHouse } from '../../../../services/platform/clickhouse/clickhouse.ts'
 import { decodeCostedRows } from '../../../../services/platform/clickhouse/meter-cost/meter-cost-rows.ts'
 import { costSumsOf } from '../../../../services/platform/clickhouse/meter-cost/meter-cost-sums.ts'
-import { runInTimeSlices } from '../../../../services/platform/concurrency/time-slices.ts'
 import { readCosts } from '../../../../services/query-service/costs/read-costs.ts'
 import { hexId } from '../../../suites/cost-rows.ts'
 import { base, db, hourMs, insert, location, own, tenant, useMeterTables } from '../../../suites/meter-tables.ts'
@@ -43,7 +42,7 @@ const interrupted = (times: number, write: (time: number) => Promise<void>): Cli
 /** Return the distinct costs in an answer, of rows within buckets and of rows across edges. */
 const costsIn = async (engine: ClickHouse) => {
   const { sums, blocks } = await readCosts(engine, tenant, [{ locationIds: [location] }], edges)
-  const whole = await runInTimeSlices(costSumsOf(sums.join('\n'), edges))
+  const whole = costSumsOf(sums.join('\n'), edges)
   const crossing = blocks.flatMap(block => decodeCostedRows(Buffer.from(block)))
   return {
     whole: whole.map(({ cost }) => cost),

@@ -1,16 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { apiVersions } from '../../../../services/contract/api-version.ts'
 import { eventToWire } from '../../../../services/contract/events/event.ts'
-import type { PausableWork } from '../../../../services/platform/work-thread/work-messages.ts'
+import type { WorkResult } from '../../../../services/platform/work-thread/work-messages.ts'
 import { eventsWork } from '../../../../services/query-service/work-thread/event-work.ts'
 
-const textOf = (work: PausableWork): string => {
-  const decoder = new TextDecoder()
-  let text = ''
-  for (const step of work)
-    if (step !== undefined && 'bytes' in step) text += decoder.decode(step.bytes, { stream: true })
-  return text
-}
+const textOf = ({ chunks }: WorkResult): string => Buffer.concat([...chunks]).toString()
 
 const eventOf = (number: number) => ({
   ...{

@@ -8,7 +8,7 @@ import {
 } from '../../../../services/contract/metering/meter-record-read.ts'
 import { noTexts } from '../../../../services/domain/record/record.ts'
 import type { MeterCostRow } from '../../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
-import type { PausableWork } from '../../../../services/platform/work-thread/work-messages.ts'
+import type { WorkResult } from '../../../../services/platform/work-thread/work-messages.ts'
 import { recordViewOf } from '../../../../services/query-service/costs/stored-row.ts'
 import { recordListWork, recordWork } from '../../../../services/query-service/work-thread/record-work.ts'
 
@@ -58,13 +58,7 @@ const rowOf = (number: number, pieces: number): MeterCostRow => ({
   })),
 })
 
-const textOf = (work: PausableWork): string => {
-  const decoder = new TextDecoder()
-  let text = ''
-  for (const step of work)
-    if (step !== undefined && 'bytes' in step) text += decoder.decode(step.bytes, { stream: true })
-  return text
-}
+const textOf = ({ chunks }: WorkResult): string => Buffer.concat([...chunks]).toString()
 
 describe('records written in pieces', () => {
   it.each(apiVersions)(

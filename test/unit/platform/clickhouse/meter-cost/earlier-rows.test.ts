@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type DayRange, daysOfMonth, monthOfDay } from '../../../../../services/domain/charge/charge-days.ts'
 import { startOfDayNumber } from '../../../../../services/domain/civil-time.ts'
-import { runToEnd } from '../../../../../services/domain/run-to-end.ts'
 import { earlierRecords } from '../../../../../services/domain/statement/earlier-records.ts'
 import { measureDemand } from '../../../../../services/domain/statement/measure-demand.ts'
 import { createMeteredEnergy } from '../../../../../services/domain/statement/metered-energy.ts'
@@ -144,8 +143,8 @@ describe('earlier rows', () => {
             const range: DayRange = daysOfMonth(monthOfDay(startDay) - month)
             const [expected, found] = [all, some].map(records => {
               const includesDevices = { IMPORT: includes, EXPORT: includes, LOCAL: includes }
-              const metered = runToEnd(createMeteredEnergy(records, { timeZone, includesDevices }))
-              return runToEnd(measureDemand(metered, charge as never, null, range))
+              const metered = createMeteredEnergy(records, { timeZone, includesDevices })
+              return measureDemand(metered, charge as never, null, range)
             })
             expect(found).toEqual(expected)
           }

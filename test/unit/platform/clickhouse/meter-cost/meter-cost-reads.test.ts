@@ -13,7 +13,6 @@ import {
 import type { MeterCostRow } from '../../../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { costSumsOf, readBucketSums } from '../../../../../services/platform/clickhouse/meter-cost/meter-cost-sums.ts'
 import { objectsOfLocations } from '../../../../../services/platform/clickhouse/meter-cost/meter-object-reads.ts'
-import { runInTimeSlices } from '../../../../../services/platform/concurrency/time-slices.ts'
 import { costRowOf } from '../../../../../services/query-service/costs/stored-row.ts'
 import { anyCostRows, costRow, hexId } from '../../../../suites/cost-rows.ts'
 import {
@@ -205,7 +204,7 @@ describe('rows of an interval', () => {
 
 const sumsOfBuckets = async (tenant: Tenant, filter: RowFilter, edges: readonly number[]) => {
   const { lines, crossingRows: crossed } = await readBucketSums(db, tenant, filter, edges)
-  return { sums: await runInTimeSlices(costSumsOf(lines, edges)), isCrossed: crossed !== null }
+  return { sums: costSumsOf(lines, edges), isCrossed: crossed !== null }
 }
 
 describe('sums of buckets', () => {

@@ -7,7 +7,6 @@ import {
   searchedActuals,
 } from '../../../../../services/platform/clickhouse/meter-cost/meter-cost-sums.ts'
 import { firstOverlap } from '../../../../../services/platform/clickhouse/meter-cost/overlapping-rows.ts'
-import { runInTimeSlices } from '../../../../../services/platform/concurrency/time-slices.ts'
 import { searchOverlap } from '../../../../../services/query-service/costs/overlap-search.ts'
 import { costRow, hexId } from '../../../../suites/cost-rows.ts'
 import { base, db, hourMs, insert, nextTenant, useMeterTables } from '../../../../suites/meter-tables.ts'
@@ -71,7 +70,7 @@ it('the engine finds the first overlap that a search of the rows finds, and no e
       const edges = [interval.from, base + 5 * hourMs, interval.to]
       const { lines } = await readBucketSums(db, tenant, filter, edges)
       expect(await searchOverlap(db, tenant, [filter], { edges, sums: [lines] })).toEqual(expected)
-      const { mayOverlap } = await runInTimeSlices(searchedActuals(lines, edges))
+      const { mayOverlap } = searchedActuals(lines, edges)
       seen[expected !== null ? 'found' : mayOverlap ? 'none' : 'unsearched'] += 1
     }),
     { numRuns: 40 },
@@ -89,7 +88,7 @@ it('rows of a device one after the other need no search, whatever their lengths'
   await insert([rowAt(2, 1), rowAt(3, 2), rowAt(5, 1), rowAt(7, 2)])
   const filter = { ...flow, locationIds: [locationId] }
   const mayOverlap = async (edges: readonly number[]) =>
-    (await runInTimeSlices(searchedActuals((await readBucketSums(db, tenant, filter, edges)).lines, edges))).mayOverlap
+    searchedActuals((await readBucketSums(db, tenant, filter, edges)).lines, edges).mayOverlap
   expect(await mayOverlap([interval.from, base + 5 * hourMs, interval.to])).toBe(false)
   // A row crosses the edge.
   expect(await mayOverlap([interval.from, base + 4 * hourMs, interval.to])).toBe(true)

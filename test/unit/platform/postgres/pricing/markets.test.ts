@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import sql from 'sql-template-tag'
 import { describe, expect, it } from 'vitest'
-import { runToEnd } from '../../../../../services/domain/run-to-end.ts'
 import { storeForecasts } from '../../../../../services/platform/postgres/pricing/forecasts.ts'
 import { putMarketPrices, readMarketPrices } from '../../../../../services/platform/postgres/pricing/market-prices.ts'
 import {
@@ -37,7 +36,7 @@ const { database, live, test, inLive, change } = await useTenants()
 
 const pricesOf = async (
   read: (transaction: TenantTransaction) => Promise<{ readonly blocks: readonly string[] } | null>,
-) => runToEnd(pricesFrom((await inLive(read))?.blocks ?? []))
+) => pricesFrom((await inLive(read))?.blocks ?? [])
 const draft = { displayName: 'Own', currencyCode: 'EUR', area: null, resolutionMinutes: 60, importer: null }
 const hours = (from: number, ...values: bigint[]): PriceInterval[] =>
   values.map((value, index) => ({ start: at + (from + index) * hourMs, end: at + (from + index + 1) * hourMs, value }))
