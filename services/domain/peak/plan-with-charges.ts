@@ -15,7 +15,7 @@ export type ChargedPlan = {
   readonly bound: Money
 }
 
-/** Return the use of slots by a flow, with a pause after some devices. */
+/** Return the use of slots by a flow. */
 const slotUses = (
   input: FlowInput,
   { flow, generated }: AmountFlow,

@@ -58,7 +58,7 @@ export const amountFlow = (input: FlowInput): AmountFlow => {
  * The energies that supplies can deliver together form a polymatroid: a job may take any slot of its window at the same
  * price. One pass over the prices is therefore optimal, if each step draws as much as possible by moving earlier energy
  * between slots. The result has maximum energy and, among such plans, minimum cost.
- * Numbers are integers, so nothing is rounded up to 2^53. Yields between searches, so that the caller can pause.
+ * Numbers are integers, so nothing is rounded up to 2^53.
  * Source: Federgruen and Groenevelt (1986), https://doi.org/10.1287/opre.34.6.909.
  */
 export const fillCheapestFirst = (problem: FlowProblem, prices: readonly (readonly Supply[])[]): Flow => {

@@ -22,7 +22,7 @@ type PricedEnergy = { readonly energy: Energy; readonly price: Price; readonly c
  * Cost the use of slots, which are in order of time. Grid energy counts in its accumulators in that order and pays the
  * tiers that it reaches.
  * A slot with one price costs each job price × energy. The cost of a slot with several prices is shared by energy; the
- * shares add up to it. Yields between some slots, so that the caller can pause.
+ * shares add up to it.
  * Source: docs/rules/schedules.md #tiers-in-plans.
  */
 export const costPlan = (slots: readonly PlanSlot[], uses: readonly SlotUse[], jobs: number): PlanCost => {

@@ -7,7 +7,6 @@ import { addFlow, flowBetween, type NodeMarks, residualCapacity } from './residu
 /**
  * Send as much energy as possible to jobs at minimum cost. The cheapest paths come first, among them those with the
  * fewest steps, each with its full capacity. Returns the number of searches. The network has no cycle of negative cost.
- * Yields between searches, so that the caller can pause.
  * Source: Ahuja, Magnanti, Orlin, Network Flows (1993), 9.8, https://openlibrary.org/isbn/9780136175490.
  */
 export const fillFromPools = (network: PoolNetwork): number => {

@@ -213,7 +213,7 @@ const spanOf = ({ periods, metered: { timeZone } }: StatementInput): Interval =>
 export const statementRules = 2
 
 /**
- * Calculate the statement of a location, with a pause at least every some hundred records or intervals.
+ * Calculate the statement of a location.
  * Lines of a period: energy by direction and component; charges by sequence and creation; limits and percentages by
  * sequence; adjustments of FINAL statements in the first period. A charge without a paid day has no line.
  * Laws: lines add up to the totals of their period, and periods to the totals of the statement, rounded ones too. The

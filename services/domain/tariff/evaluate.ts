@@ -232,8 +232,7 @@ export const priceSteps = (interval: PricedInterval): PriceStep[] => {
 export type FirstUnpriced = { readonly start: number; readonly missing: MissingPrice }
 
 /**
- * Find the first instant of [from, to) without a price; null if every instant has one. Tiers have no effect. Yields
- * null after each UTC day, so that the caller can pause.
+ * Find the first instant of [from, to) without a price; null if every instant has one. Tiers have no effect.
  */
 export const firstUnpriced = (
   snapshot: PricingSnapshot,

@@ -104,11 +104,21 @@ describe('a statement', () => {
 
   it('must not visit more records and intervals than a statement may', () => {
     const charges = [{ kind: 'DEMAND', name: 'd', price: '1' }]
-    /** Calculate a statement whose charges have already visited some intervals. */
-    const result = (visited: number) => {
+    /** Calculate a statement whose work counts some more visits after its first count. */
+    const result = (more: number) => {
       const input = inputOf({ charges })
-      input.metered.work.visited += visited
-      return calculateStatement(input)
+      let [visited, isFirst] = [input.metered.work.visited, true]
+      const work = {
+        get visited() {
+          const counted = isFirst ? visited : visited + more
+          isFirst = false
+          return counted
+        },
+        set visited(counted) {
+          visited = counted - more
+        },
+      }
+      return calculateStatement({ ...input, metered: { ...input.metered, work } })
     }
     // 30 days of 24 hours
     expect(result(maxVisited - 720).ok).toBe(true)
