@@ -4,6 +4,7 @@ import { toTimestamp } from '../../../services/platform/postgres/column.ts'
 import { goldenText } from '../../support/golden.ts'
 import { openRecords } from '../../support/registry/accounts.ts'
 import type { ApiVersion, Client, Reply } from '../../support/system/client.ts'
+import { clockToleranceMs } from '../../support/system/clock-tolerance.ts'
 import { makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
 import { useSystem } from '../../support/system/use-system.ts'
 
@@ -67,8 +68,6 @@ const answersIn = async (
 const blotted = (text: string): string =>
   goldenText(text).replace(/("(?:last_updated|next_update)": )"[^"]+"/g, '$1"…"')
 
-const clockToleranceMs = 10
-
 describe.each(['current', 'earlier'] as const)('the %s API version', apiVersion => {
   it('writes prices and audits as published', async () => {
     const home = await makeMarketHome(await system.login())
@@ -90,7 +89,6 @@ describe.each(['current', 'earlier'] as const)('the %s API version', apiVersion 
     const maker = await system.login()
     const client = await system.login('test', apiVersion)
     const home = await makeHome(maker, {})
-    // The service follows the clock of its database, which can differ from that of the test by some milliseconds.
     const before = Date.now() - clockToleranceMs
     await maker.ask('POST', '/tariffs', {
       location_id: home,

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { askPrices } from '../../support/acceptance/price-cases.ts'
 import type { Client, Reply } from '../../support/system/client.ts'
+import { clockToleranceMs } from '../../support/system/clock-tolerance.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
 import { useSharedSystem } from '../../support/system/use-system.ts'
 import { addTiers, makeTieredHome } from '../../support/tariffs/tier-tariff.ts'
@@ -144,8 +145,8 @@ describe('the interval of prices', () => {
     expect([status, code, field]).toEqual([400, 'interval_too_long', 'end_time'])
     const before = Date.now()
     const { data } = await prices(home, { end_time: new Date(before + 3_600_000).toISOString() })
-    expect(Date.parse(data[0]?.valid_from ?? '')).toBeGreaterThanOrEqual(before)
-    expect(Date.parse(data[0]?.valid_from ?? '')).toBeLessThanOrEqual(Date.now())
+    expect(Date.parse(data[0]?.valid_from ?? '')).toBeGreaterThanOrEqual(before - clockToleranceMs)
+    expect(Date.parse(data[0]?.valid_from ?? '')).toBeLessThanOrEqual(Date.now() + clockToleranceMs)
   })
 
   it.each([
