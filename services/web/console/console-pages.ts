@@ -180,7 +180,7 @@ const routesOf = (dependencies: ConsoleDependencies): readonly ConsoleRoute[] =>
   ...costRoutes,
   ...recordRoutes,
   ...correctionRoutes,
-  ...importRoutes,
+  ...importRoutes(dependencies),
   ...batchRoutes,
   ...sessionRoutes,
   ...statementRoutes,

@@ -33,6 +33,18 @@ const recordsOf = async (client: Client, home: string): Promise<readonly (readon
     .sort()
 }
 
+type AuditEntry = {
+  readonly action: string
+  readonly time_created: string
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+/** Return the newest two audit entries. */
+const auditOf = async (client: Client): Promise<readonly AuditEntry[]> => {
+  const { data }: { readonly data: readonly AuditEntry[] } = await client.ask('GET', '/audit-log?limit=2')
+  return data
+}
+
 describe.skipIf(!hasBrowser)('the import of the console', () => {
   let browser: Browser
   let client: Client
@@ -111,11 +123,66 @@ describe.skipIf(!hasBrowser)('the import of the console', () => {
       ['2026-01-15T10:00:00.000Z', 2_250],
       ['2026-01-15T23:00:00.000Z', 4_000],
     ])
-    const audit: { readonly data: readonly object[] } = await client.ask('GET', '/audit-log?limit=1')
-    expect(audit.data[0]).toMatchObject({
-      action: 'readings.import',
+    const [end, start] = await auditOf(client)
+    expect(end).toMatchObject({
+      action: 'readings.import_end',
       detail: { file: 'depot.csv', accepted: 3, refused: 1, is_complete: true },
     })
+    expect(start).toMatchObject({
+      action: 'readings.import',
+      detail: { file: 'depot.csv', import_id: end?.detail['import_id'] },
+    })
+    expect(Date.parse(start?.time_created ?? '')).toBeLessThanOrEqual(Date.parse(end?.time_created ?? ''))
+    await tab.goto(tab.url())
+    await tab.getByText('reached the end of the file: 3 readings accepted, 1 row refused').waitFor()
+  })
+
+  it('reports what it sent before the browser was closed, and counts each reading once', {
+    timeout: 180_000,
+  }, async () => {
+    const home = await makeHome(client, { import: 0.3 })
+    const rows = 200_000
+    const start = Date.parse('2020-01-01T00:00:00Z')
+    const lines = Array.from({ length: rows }, (_, index) => `${new Date(start + index * 900_000).toISOString()},1`)
+    const long = { name: 'years.csv', mimeType: 'text/csv', buffer: Buffer.from(['start,value', ...lines].join('\n')) }
+    const open = async () => {
+      const one = await openPerson(browser, system.sandbox(), system.sandbox().test_key)
+      await one.tab.getByRole('link', { name: 'Import readings' }).click()
+      await one.tab.getByLabel('File with readings').setInputFiles(long)
+      await one.tab.getByLabel('Location ID or reference').fill(home)
+      await one.tab.getByLabel('Unit of all values').selectOption('WH')
+      await one.tab.getByLabel('Length of the intervals').fill('PT15M')
+      return one
+    }
+    {
+      await using one = await open()
+      await one.press('Import into test data')
+      await one.tab.getByText(',000 accepted, 0 refused…').first().waitFor()
+    }
+    await expect.poll(async () => (await auditOf(client))[0]?.action, { timeout: 60_000 }).toBe('readings.import_end')
+    const [end] = await auditOf(client)
+    const accepted = Number(end?.detail['accepted'])
+    expect(end?.detail).toMatchObject({ file: 'years.csv', is_complete: false })
+    expect(accepted).toBeGreaterThan(0)
+    expect(accepted).toBeLessThan(rows)
+    const energy = async (): Promise<number> => {
+      const range = { start_time: '2020-01-01T00:00:00Z', end_time: '2026-01-01T00:00:00Z' }
+      type Months = { readonly data: readonly { readonly energy: { readonly value: number } }[] }
+      const { data }: Months = await client.ask('POST', `/costs/interval/${home}?aggregation=MONTH`, range)
+      return data.reduce((sum, { energy: { value } }) => sum + value, 0)
+    }
+    // 1 Wh for each reading that the page reports.
+    await expect.poll(energy, { timeout: 60_000 }).toBe(accepted)
+    await using again = await open()
+    const sent = accepted.toLocaleString('en')
+    expect(await again.read()).toContain(
+      `It ended before the end of the file: ${sent} readings accepted, 0 rows refused.`,
+    )
+    await again.press('Import into test data')
+    await again.tab.getByRole('heading', { name: 'Result' }).waitFor({ timeout: 120_000 })
+    expect(await again.read()).toContain(`Import ended: ${rows.toLocaleString('en')} readings accepted.`)
+    expect(await again.read()).not.toContain('replaced with another value')
+    await expect.poll(energy, { timeout: 60_000 }).toBe(rows)
   })
 })
 

@@ -2,8 +2,6 @@ import { mayCall } from '../../../contract/operation.ts'
 import type { TokenGrant } from '../../../platform/access/bearer-token.ts'
 import { fairShare } from '../../../platform/concurrency/fair-share.ts'
 import { isFailure } from '../../../platform/failure.ts'
-import { appendAudit } from '../../../platform/postgres/registry/audit-log.ts'
-import { withTenant } from '../../../platform/postgres/transaction.ts'
 import { CallError } from '../../../reading-import/call-service.ts'
 import { UsageError } from '../../../reading-import/usage-error.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
@@ -14,6 +12,7 @@ import { type LocationNames, newestLocations } from '../kit/location-names.ts'
 import { type PageView, pageAnswer, partsMarker, streamAnswer } from '../page-frame.ts'
 import { errorNotice, foreignFormPage, problemPage } from '../page-parts.ts'
 import { isOwnForm } from '../session.ts'
+import { importEntries, lastImport } from './import-entries.ts'
 import { columnMenus, importInputs, importPath, optionsOfForm } from './import-form.ts'
 import { fileChunks, readUpload, type Upload } from './import-upload.ts'
 import { importFault, importResult, previewResult, progressLine } from './import-view.ts'
@@ -80,20 +79,6 @@ const messageOf = (error: unknown): string | null =>
 
 type Answered = Pick<ConsoleRequest, 'session' | 'at'> & { readonly form: URLSearchParams; readonly file: File }
 
-/** Write the audit entry of an import that sent readings. */
-const auditImport = (
-  { database, at }: Pick<ConsoleDependencies, 'database' | 'at'>,
-  { session, file }: Answered,
-  { accepted, refusedCount }: ImportRun,
-  isComplete: boolean,
-): Promise<void> =>
-  withTenant(database, session, transaction =>
-    appendAudit(transaction.query, transaction, {
-      ...{ actor: session.keyId, action: 'readings.import', objectId: null, at: at() },
-      detail: { file: file.name.slice(0, 255), accepted, refused: refusedCount, is_complete: isComplete },
-    }),
-  )
-
 /** Run the import or its preview, and write its progress and its result as parts of the page. */
 async function* importParts(
   dependencies: ConsoleDependencies,
@@ -104,7 +89,9 @@ async function* importParts(
   const isPreview = form.get('step') !== 'import'
   const sign = (subject: TokenGrant) => dependencies.bearerTokens.sign(subject, dependencies.at())
   const calls = sessionCalls({ fetch: dependencies.fetch, sign, gatewayUrl: dependencies.gatewayUrl }, session)
+  const entries = importEntries(dependencies, session, file.name)
   let run: ImportRun | null = null
+  let settle = async (): Promise<void> => undefined
   let headings: readonly string[] = []
   let [fault, isDone]: [Html | null, boolean] = [null, false]
   try {
@@ -112,8 +99,9 @@ async function* importParts(
     const opened = await openUpload(chunks, optionsOfForm(form), { calls, signal }, found => {
       headings = found
     })
-    const started = startImport({ file: opened, calls, isPreview, at, signal })
+    const started = startImport({ file: opened, calls, isPreview, at, signal, beforeBatch: entries.start })
     run = started.run
+    settle = started.settle
     const ended = started.done.then(() => true)
     // The error is thrown by the race below.
     ended.catch(() => undefined)
@@ -125,7 +113,9 @@ async function* importParts(
     if (message === null && !signal.aborted) dependencies.logger.error({ err: error }, 'Import failed')
     fault = importFault(message ?? 'The service failed. Send the form again later.', run, isPreview)
   } finally {
-    if (!isPreview && run !== null && run.accepted > 0) await auditImport(dependencies, answered, run, isDone)
+    await settle()
+    if (!isPreview && run !== null)
+      await entries.end({ accepted: isDone ? run.accepted : run.sent, refused: run.refusedCount, isComplete: isDone })
   }
   if (fault !== null) yield fault
   if (headings.length > 0) yield columnMenus(headings, form)
@@ -189,8 +179,14 @@ async function* oneOf(part: Html): AsyncGenerator<Html> {
   yield part
 }
 
-const showPage = async (request: ConsoleRequest): Promise<PageView> =>
-  importPage(request, await newestLocations(request), { form: request.query, part: null })
+const showPage =
+  (stores: Pick<ConsoleDependencies, 'database' | 'at'>) =>
+  async (request: ConsoleRequest): Promise<PageView> => {
+    const part = mayImport(request) ? await lastImport(stores, request.session) : null
+    return importPage(request, await newestLocations(request), { form: request.query, part })
+  }
 
-/** Page with the form of an import. */
-export const importRoutes: readonly ConsoleRoute[] = [getRoute(importPath, showPage)]
+/** Page with the form of an import, and with the result of the last one. */
+export const importRoutes = (stores: Pick<ConsoleDependencies, 'database' | 'at'>): readonly ConsoleRoute[] => [
+  getRoute(importPath, showPage(stores)),
+]

@@ -10,7 +10,7 @@ import { findPreset } from '../../../reading-import/find-preset.ts'
 import { type PreviewCollector, previewReadings } from '../../../reading-import/preview-readings.ts'
 import type { ReadingBatch } from '../../../reading-import/reading-batch.ts'
 import { maxListed, type ReadingSource } from '../../../reading-import/reading-source.ts'
-import { batchSender } from '../../../reading-import/send-batch.ts'
+import { batchSender, type SentBatch } from '../../../reading-import/send-batch.ts'
 import { importIdentities, sendReadings } from '../../../reading-import/send-readings.ts'
 import { headBytes, tableSource } from '../../../reading-import/table-source.ts'
 import { UsageError } from '../../../reading-import/usage-error.ts'
@@ -28,6 +28,8 @@ export type OpenedFile = {
 /** State of a running import, and its result at the end. */
 export type ImportRun = {
   accepted: number
+  /** Readings that the service accepted, also those of batches whose results are not complete. */
+  sent: number
   refusedCount: number
   /** The first refused rows. */
   readonly refused: ShownRefusal[]
@@ -87,18 +89,20 @@ type RunOptions = {
   /** Time of the import in ms. */
   readonly at: number
   readonly signal: AbortSignal
+  /** Called before a batch is sent. */
+  readonly beforeBatch: () => Promise<void>
 }
 
 /**
  * Start an import or its preview. Both read the same rows by the same rules: a preview checks each reading as the service
  * does. `run` changes with each batch. `done` throws `UsageError`, `CallError` or `Failure`;
- * the batches that were sent before are stored.
+ * the batches that were sent before are stored. `settle` waits until no batch is on its way.
  * Source: docs/rules/imports.md #laws.
  */
-export const startImport = ({ file, calls, isPreview, at, signal }: RunOptions) => {
+export const startImport = ({ file, calls, isPreview, at, signal, beforeBatch }: RunOptions) => {
   const { source } = file
   const run: ImportRun = {
-    ...{ accepted: 0, refusedCount: 0, refused: [], unknown: 0 },
+    ...{ accepted: 0, sent: 0, refusedCount: 0, refused: [], unknown: 0 },
     preview: isPreview ? previewReadings(source) : null,
     receipts: { pending: 0, replaced: null },
   }
@@ -114,10 +118,38 @@ export const startImport = ({ file, calls, isPreview, at, signal }: RunOptions) 
     run.unknown += result.unknown
     receipts.add(result.batchIds)
   }
+  const sender = batchSender({ client: calls, isDryRun: isPreview, at, signal, onWait: () => undefined })
+  const batches = new Set<Promise<SentBatch>>()
+  const sendOne = async (batch: ReadingBatch): Promise<SentBatch> => {
+    signal.throwIfAborted()
+    if (!isPreview) await beforeBatch()
+    const result = await sender.send(batch)
+    run.sent += result.accepted
+    return result
+  }
+  const sendBatch = (batch: ReadingBatch): Promise<SentBatch> => {
+    const sent = sendOne(batch)
+    batches.add(sent)
+    const forget = (): boolean => batches.delete(sent)
+    sent.then(forget, forget)
+    return sent
+  }
   const send = async (): Promise<void> => {
-    const sender = batchSender({ client: calls, isDryRun: isPreview, at, signal, onWait: () => undefined })
-    await sendReadings({ source, sender, client: calls, identities: importIdentities(), commit, from: 0, signal })
+    await sendReadings({
+      source,
+      sender: { send: sendBatch },
+      client: calls,
+      identities: importIdentities(),
+      commit,
+      from: 0,
+      signal,
+    })
     if (!isPreview) run.receipts = await receipts.end()
   }
-  return { run, done: send() }
+  const done = send()
+  const settle = async (): Promise<void> => {
+    await Promise.allSettled([done])
+    await Promise.allSettled(batches)
+  }
+  return { run, done, settle }
 }
