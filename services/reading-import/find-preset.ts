@@ -13,6 +13,8 @@ import { UsageError } from './usage-error.ts'
 /** Options of an import with those of a known file, and a sentence for the report. */
 export type PresetOptions = {
   readonly options: ReadingOptions
+  /** Name of the known file; null: an unknown one. */
+  readonly preset: string | null
   readonly choices: ColumnChoices
   readonly remarks: readonly string[]
   readonly reader: KnownForm['reader']
@@ -43,7 +45,7 @@ const withForm = ({ form, delimiter, skipLines }: FoundForm, options: ReadingOpt
       ...options,
       ...Object.fromEntries(added),
     },
-    reader: form.reader,
+    ...{ reader: form.reader, preset: form.preset },
     choices: new Map([...readReadingColumns(form.options), ...readReadingColumns(options)]),
     remarks:
       options['preset'] === undefined
@@ -98,7 +100,7 @@ const findInHead = ({ rowsOf, delimiters }: FileHead, options: ReadingOptions): 
   const found = findKnownForm(delimiter => rowsOf(delimiter, maxHeadLines), delimiters, forms)
   if (found !== null) return withForm(found, { ...dateFormatOf(found, rowsOf, options), ...options })
   if (preset !== null) throw missingForm(preset, rowsOf(delimiters[0] ?? ',', 1)[0]?.join(',') ?? '')
-  return { options, choices: readReadingColumns(options), remarks: [], reader: undefined }
+  return { options, preset: null, choices: readReadingColumns(options), remarks: [], reader: undefined }
 }
 
 /**

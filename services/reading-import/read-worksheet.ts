@@ -3,16 +3,9 @@ import type { CsvRow } from '../platform/interchange/csv.ts'
 import { readSheetRows, type SheetForm } from '../platform/interchange/xlsx/sheet-rows.ts'
 import { openWorkbook, type Workbook, xlsxLimits } from '../platform/interchange/xlsx/workbook.ts'
 import { type ReadingOptions, readCsvForm, readCsvRules } from './csv-options.ts'
-import { findPresetOfRows, maxHeadLines, type PresetOptions } from './find-preset.ts'
+import { findPresetOfRows, maxHeadLines } from './find-preset.ts'
 import { rowReadingSource } from './read-csv-readings.ts'
-import type { ReadingSource } from './reading-source.ts'
-
-/** Worksheet of a file with readings, before its rows are read. */
-export type WorksheetReadings = {
-  readonly preset: PresetOptions
-  /** Open the rows as a source of readings. `locationZone` is the zone of --location. */
-  readonly open: (locationZone: string | null) => ReadingSource
-}
+import type { ReadingTable } from './reading-table.ts'
 
 const readBytes = async (chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> => {
   const read: Uint8Array[] = []
@@ -26,11 +19,14 @@ const readBytes = async (chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array>
   return Buffer.concat(read)
 }
 
-const readHead = async (workbook: Workbook, sheet: string | null): Promise<readonly CsvRow[]> => {
+/** Rows after the header from which the options of a file are guessed. */
+export const maxHeadRows = 500
+
+const readHead = async (workbook: Workbook, form: SheetForm, isEnough: (rows: readonly CsvRow[]) => boolean) => {
   const head: CsvRow[] = []
-  for await (const rows of readSheetRows(workbook, { sheet, skipLines: 0, decimal: '.' })) {
+  for await (const rows of readSheetRows(workbook, form)) {
     head.push(...rows)
-    if ((head.at(-1)?.line ?? 0) > maxHeadLines) break
+    if (isEnough(head)) break
   }
   return head
 }
@@ -42,15 +38,24 @@ const readHead = async (workbook: Workbook, sheet: string | null): Promise<reado
 export const openWorksheet = async (
   chunks: AsyncIterable<Uint8Array>,
   options: ReadingOptions,
-): Promise<WorksheetReadings> => {
-  const workbook = await openWorkbook(await readBytes(chunks))
+  account?: string,
+): Promise<ReadingTable> => {
+  const workbook = await openWorkbook(await readBytes(chunks), account)
   const sheet = options['sheet'] ?? null
-  const preset = findPresetOfRows(await readHead(workbook, sheet), options)
-  const open = (locationZone: string | null): ReadingSource => {
-    const rules = readCsvRules(preset.options, locationZone)
-    const { skipLines } = readCsvForm(preset.options)
-    const form: SheetForm = { sheet, skipLines, decimal: rules.marks.decimal }
-    return { ...rowReadingSource(readSheetRows(workbook, form), preset.choices, rules), format: 'xlsx' }
+  const whole: SheetForm = { sheet, skipLines: 0, decimal: '.' }
+  const head = await readHead(workbook, whole, rows => (rows.at(-1)?.line ?? 0) > maxHeadLines)
+  return {
+    sheets: workbook.sheets.map(({ name }) => name),
+    presetOf: given => findPresetOfRows(head, given),
+    headOf: async given => {
+      const form = { ...whole, skipLines: readCsvForm(given).skipLines }
+      return (await readHead(workbook, form, rows => rows.length > maxHeadRows)).slice(0, maxHeadRows + 1)
+    },
+    open: ({ options: found, choices, remarks }, locationZone) => {
+      const rules = readCsvRules(found, locationZone)
+      const form: SheetForm = { sheet, skipLines: readCsvForm(found).skipLines, decimal: rules.marks.decimal }
+      const source = rowReadingSource(readSheetRows(workbook, form), choices, rules)
+      return { ...source, format: 'xlsx', zone: rules.zone, remarks }
+    },
   }
-  return { preset, open }
 }

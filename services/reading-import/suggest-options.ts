@@ -1,13 +1,10 @@
 import { findColumns } from '../domain/interchange/csv/columns.ts'
 import { isReadingField, openCsvReadings } from '../domain/interchange/csv/csv-readings.ts'
 import { type ColumnGuess, guessColumns } from '../domain/interchange/csv/guess-columns.ts'
-import { type CsvRow, readCsv } from '../platform/interchange/csv.ts'
-import { type ReadingOptions, readCsvForm, readCsvRules } from './csv-options.ts'
+import type { Question } from '../domain/interchange/csv/guess-times.ts'
+import type { CsvRow } from '../platform/interchange/csv.ts'
+import { type ReadingOptions, readCsvRules, readReadingColumns } from './csv-options.ts'
 import type { PresetOptions } from './find-preset.ts'
-import { headBytes } from './table-source.ts'
-
-/** Rows after the header from which a guess is made. */
-const maxRows = 500
 
 /** Options that describe a file. */
 const describing = [
@@ -30,34 +27,24 @@ const describing = [
 /** Return whether options describe a file. Then nothing is guessed. */
 export const describesFile = (options: ReadingOptions): boolean => describing.some(name => options[name] !== undefined)
 
-const readHead = async (first: Uint8Array, options: PresetOptions['options']): Promise<readonly CsvRow[]> => {
-  const chunks = async function* () {
-    yield first
-  }
-  const head: CsvRow[] = []
-  try {
-    for await (const rows of readCsv(chunks(), readCsvForm(options))) {
-      head.push(...rows)
-      if (head.length > maxRows + 1) break
-    }
-  } catch {
-    // The first bytes of a long file end in the middle of a row. The rows before it are enough.
-  }
-  // The last row of the first bytes can be cut.
-  return head.slice(0, first.length < headBytes ? maxRows + 1 : Math.min(maxRows + 1, head.length - 1))
-}
+/** Options without those that describe the fields of a file. Its form in bytes stays. */
+export const withoutDescription = (options: ReadingOptions): ReadingOptions =>
+  Object.fromEntries(
+    Object.entries(options).filter(
+      ([name]) => !describing.includes(name) || ['delimiter', 'skip-lines'].includes(name),
+    ),
+  )
 
 /**
- * Guess the options of a file that no option describes, by its first bytes. Null if the file is a known one, if its headings
+ * Guess the options of a file that no option describes, by its header and first rows. Null if the file is a known one, if its headings
  * name its fields, or if it has no row.
  * Source: docs/rules/imports.md #suggestion.
  */
-export const suggestOptions = async (
-  first: Uint8Array,
-  { options, choices, reader, remarks }: PresetOptions,
-): Promise<ColumnGuess | null> => {
-  if (reader !== undefined || remarks.length > 0) return null
-  const [header, ...rows] = await readHead(first, options)
+export const suggestOptions = (
+  [header, ...rows]: readonly CsvRow[],
+  { options, choices, preset }: PresetOptions,
+): ColumnGuess | null => {
+  if (preset !== null) return null
   if (header === undefined || rows.length === 0) return null
   const readings = openCsvReadings(header.cells, choices, readCsvRules(options, null))
   if (!('problem' in readings)) return null
@@ -70,5 +57,40 @@ export const suggestOptions = async (
   )
   const hasLocation =
     options['location'] !== undefined || columns.indexes.has('location') || columns.indexes.has('location_reference')
-  return hasLocation ? guess : { ...guess, missing: [...guess.missing, 'The location is unknown. Set --location.'] }
+  const question = { text: 'The location is unknown. Set --location.', answers: ['location', 'location_reference'] }
+  return hasLocation ? guess : { ...guess, missing: [...guess.missing, question] }
+}
+
+/** Fields of which a file has one: a choice of one of them replaces a guess of another. */
+const fieldGroups = [
+  ['start', 'end', 'time', 'day'],
+  ['value', 'value_export', 'register', 'register_export'],
+]
+
+/** Options of a file with those of a guess. `open`: questions that the given options do not answer. */
+export type CompletedOptions = { readonly options: ReadingOptions; readonly open: readonly Question[] }
+
+/**
+ * Complete options with those of a guess. A given option wins, and a guess that a question concerns is left out.
+ * Source: docs/rules/imports.md #suggestion.
+ */
+export const completeOptions = ({ options: guess, missing }: ColumnGuess, given: ReadingOptions): CompletedOptions => {
+  const givenColumns = readReadingColumns(given)
+  const names = new Set([...Object.keys(given).filter(name => given[name] !== undefined), ...givenColumns.keys()])
+  const excluded = new Set([
+    ...missing.flatMap(({ answers }) => answers),
+    ...names,
+    ...(givenColumns.has('end') ? ['interval'] : []),
+    ...fieldGroups.filter(group => group.some(field => givenColumns.has(field))).flat(),
+  ])
+  const columns = [...[...readReadingColumns(guess)].filter(([field]) => !excluded.has(field)), ...givenColumns]
+  const others = Object.entries(guess).filter(([name]) => name !== 'columns' && !excluded.has(name))
+  return {
+    options: {
+      ...Object.fromEntries(others),
+      ...given,
+      columns: columns.map(([field, choice]) => `${field}=${choice.includes(',') ? `"${choice}"` : choice}`).join(','),
+    },
+    open: missing.filter(({ answers }) => !answers.some(name => names.has(name))),
+  }
 }

@@ -4,16 +4,14 @@ import { collectFileCosts, type FileCostCollector } from '../../domain/interchan
 import { presetNames } from '../../domain/interchange/known-files.ts'
 import type { ObjectName } from '../../domain/interchange/reading.ts'
 import { keyVariable, readConfig } from '../../platform/config/config.ts'
-import { isWorkbook, openArchive, peekChunks } from '../../platform/interchange/archive.ts'
+import { openArchive, peekChunks } from '../../platform/interchange/archive.ts'
 import { isSignedText, textFormatOf } from '../../platform/interchange/file-format.ts'
 import { callPatiently, type MessageBody, refusalOf, zoneOfLocation } from '../../reading-import/call-service.ts'
 import { readObjectName } from '../../reading-import/csv-options.ts'
-import { findPreset } from '../../reading-import/find-preset.ts'
 import { greenButtonSource } from '../../reading-import/read-green-button.ts'
-import { openWorksheet } from '../../reading-import/read-worksheet.ts'
 import type { ReadingSource } from '../../reading-import/reading-source.ts'
 import { describesFile, suggestOptions } from '../../reading-import/suggest-options.ts'
-import { headBytes, tableSource } from '../../reading-import/table-source.ts'
+import { headBytes, openTable } from '../../reading-import/table-source.ts'
 import type { Command, CommandInput, CommandOption, CommandOutcome } from '../command.ts'
 import { CommandError, missingFile, missingOptions, UsageError } from '../command.ts'
 import { parseAnswer } from '../export/stored-records.ts'
@@ -168,13 +166,9 @@ const openReadingSource = async (one: FileImport, costs: FileCostCollector): Pro
     return source
   }
   if (options['compare'] !== undefined) throw new UsageError('--compare needs a Green Button file, which has costs.')
-  if (isWorkbook(first)) {
-    const { preset, open } = await openWorksheet(all, options)
-    return { ...open(await zoneOfReadings(one, preset.options)), remarks: preset.remarks }
-  }
-  if (options['sheet'] !== undefined) throw new UsageError('--sheet needs a workbook in .xlsx.')
-  const preset = findPreset(first, options)
-  return tableSource(all, preset, await zoneOfReadings(one, preset.options))
+  const table = await openTable({ first, all }, options)
+  const preset = table.presetOf(options)
+  return table.open(preset, await zoneOfReadings(one, preset.options))
 }
 
 /** Guess the options of a file without options. Null for standard input, which is read once, and for other formats. */
@@ -184,10 +178,15 @@ const guessOf = async ({ file, input }: FileImport): Promise<ColumnGuess | null>
     file.chunks(() => undefined),
     { keepsWorkbook: true },
   )
-  const { first, close } = await peekChunks(chunks, headBytes)
-  await close()
-  if (isSignedText(first) || isWorkbook(first) || textFormatOf(first) === 'xml') return null
-  return suggestOptions(first, findPreset(first, input.options))
+  const { first, all, close } = await peekChunks(chunks, headBytes)
+  try {
+    if (isSignedText(first) || textFormatOf(first) === 'xml') return null
+    const table = await openTable({ first, all }, input.options)
+    const preset = table.presetOf(input.options)
+    return preset.preset === null ? suggestOptions(await table.headOf(preset.options), preset) : null
+  } finally {
+    await close()
+  }
 }
 
 const importReadingFile = async (one: FileImport): Promise<ImportReport> => {

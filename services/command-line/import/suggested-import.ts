@@ -19,9 +19,11 @@ const commandOf = (name: string, { options }: ColumnGuess, given: CommandInput['
 const unclear = (name: string, guess: ColumnGuess, given: CommandInput['options']): UsageError => {
   const found = guess.options['columns'] === '' ? [] : [`Begin with: ${commandOf(name, guess, given)} --dry-run`]
   return new UsageError(
-    [`${name}: the first rows do not say how to read it.`, ...guess.missing.map(text => `- ${text}`), ...found].join(
-      '\n  ',
-    ),
+    [
+      `${name}: the first rows do not say how to read it.`,
+      ...guess.missing.map(({ text }) => `- ${text}`),
+      ...found,
+    ].join('\n  '),
   )
 }
 

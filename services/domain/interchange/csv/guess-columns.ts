@@ -1,19 +1,20 @@
 import { dayMs, hourMs, minuteMs } from '../../interval.ts'
 import { unitOf } from './csv-rules.ts'
-import { type FileColumn, type GuessedTimes, guessTimes } from './guess-times.ts'
+import { type FileColumn, type GuessedTimes, guessTimes, type Question } from './guess-times.ts'
 import { numberTextOf } from './number-text.ts'
 
 /**
- * Options that the rows of a file propose. `missing`: sentences about what the rows do not prove, each with the options
- * that decide it; without one, the options suffice. `doubts`: sentences about choices that the user should look at.
+ * Options that the rows of a file propose. `missing`: what the rows do not prove; without a question, the options suffice. `doubts`: sentences about choices that the user should look at.
  */
 export type ColumnGuess = {
   readonly options: Readonly<Record<string, string>>
-  readonly missing: readonly string[]
+  readonly missing: readonly Question[]
   readonly doubts: readonly string[]
 }
 
 type NumberColumn = FileColumn & { readonly decimal: '.' | ','; readonly values: readonly number[] }
+
+const valueFields = ['value', 'value_export', 'register', 'register_export']
 
 const soldWords = /export|einspeis|inje[ck]|sold|feed.?in|retour|teruglever|surplus|excedent/i
 const counterWords =
@@ -68,7 +69,7 @@ type GuessedValues = {
   readonly sold: NumberColumn | null
   readonly unit: string | null
   readonly unitColumn: FileColumn | null
-  readonly missing: readonly string[]
+  readonly missing: readonly Question[]
 }
 
 const guessValues = (columns: readonly FileColumn[]): GuessedValues => {
@@ -82,44 +83,54 @@ const guessValues = (columns: readonly FileColumn[]): GuessedValues => {
     found.filter(({ name }) => !soldWords.test(name)),
     found.filter(({ name }) => soldWords.test(name)),
   ]
-  const missing: string[] = []
+  const missing: Question[] = []
   const only = (candidates: readonly NumberColumn[], field: string): NumberColumn | null => {
     const [first = null, second] = candidates
     if (second === undefined) return first
-    missing.push(
-      `Several columns can be the ${field}: ${listed(candidates)}. Name one, such as --columns '${field}=${quotedChoice(first?.choice ?? '')}'. A plus adds two columns.`,
-    )
+    missing.push({
+      text: `Several columns can be the ${field}: ${listed(candidates)}. Name one, such as --columns '${field}=${quotedChoice(first?.choice ?? '')}'. A plus adds two columns.`,
+      answers: [field, field.replace('value', 'register')],
+    })
     return null
   }
   const [one, other] = [only(bought, 'value'), only(sold, 'value_export')]
-  if (found.length === 0) missing.push('No column has numbers that can be the value. Name it: --columns value=HEADING.')
+  if (found.length === 0)
+    missing.push({
+      text: 'No column has numbers that can be the value. Name it: --columns value=HEADING.',
+      answers: valueFields,
+    })
   const units = new Set([one, other].flatMap(column => (column === null ? [] : (unitInHeading(column.name) ?? []))))
   const [unit = null] = units
   if (units.size > 1)
-    missing.push(
-      `The units of ${listed([one, other].filter(column => column !== null))} differ. Import one column after the other.`,
-    )
+    missing.push({
+      text: `The units of ${listed([one, other].filter(column => column !== null))} differ. Import one column after the other.`,
+      answers: valueFields,
+    })
   if (withUnit.length === 0 && unitColumn === null && found.length > 0)
-    missing.push('No heading names the unit. Set --unit to WH, KWH, W or KW.')
+    missing.push({ text: 'No heading names the unit. Set --unit to WH, KWH, W or KW.', answers: ['unit'] })
   return { bought: one, sold: other, unit: unitColumn === null ? unit : null, unitColumn, missing }
 }
 
 /** Return the columns of the values, as registers if their headings say so. */
 const valueChoices = (
   values: GuessedValues,
-  missing: string[],
+  missing: Question[],
 ): { readonly texts: readonly string[]; readonly isRegister: boolean } => {
   const columns = [values.bought, values.sold].filter(column => column !== null)
   const isNamed = ({ name }: NumberColumn): boolean => counterWords.test(name)
   const isRegister = columns.length > 0 && columns.every(column => isNamed(column) && neverFalls(column))
   const unclear = columns.find(column => !isRegister && (isNamed(column) || looksLikeCounter(column)))
   if (unclear !== undefined)
-    missing.push(
-      `"${unclear.name}" can be a counter or the energy of each interval. Choose --columns 'register=${quotedChoice(unclear.choice)}' for a counter, or value= for energy.`,
-    )
+    missing.push({
+      text: `"${unclear.name}" can be a counter or the energy of each interval. Choose --columns 'register=${quotedChoice(unclear.choice)}' for a counter, or value= for energy.`,
+      answers: valueFields,
+    })
   const produced = columns.find(({ name }) => producedWords.test(name) && !soldWords.test(name))
   if (produced !== undefined)
-    missing.push(`"${produced.name}" can be sold energy or own generation. Set --direction EXPORT or LOCAL.`)
+    missing.push({
+      text: `"${produced.name}" can be sold energy or own generation. Set --direction EXPORT or LOCAL.`,
+      answers: ['direction', 'value_export', 'register_export'],
+    })
   const field = (base: string, column: NumberColumn | null) =>
     column === null ? [] : [`${isRegister ? base.replace('value', 'register') : base}=${quotedChoice(column.choice)}`]
   return { texts: [...field('value', values.bought), ...field('value_export', values.sold)], isRegister }
@@ -140,19 +151,25 @@ const intervalOf = ({ steps, hasClock }: GuessedTimes): string | null => {
 }
 
 /** Return a sentence about rows of one time, and about the column of words that tells them apart. */
-const mixedRows = (columns: readonly FileColumn[], times: GuessedTimes, rowCount: number): readonly string[] => {
+const mixedRows = (columns: readonly FileColumn[], times: GuessedTimes, rowCount: number): readonly Question[] => {
   // In a doubled hour of the clock, some times come twice.
   if (times.distinct * 1.5 > rowCount || times.distinct === 0) return []
+  const answers = ['where', 'sum', 'device', 'device_reference', 'direction']
   for (const { name, choice, texts } of columns) {
     const words = [...new Set(texts)]
     const [first = ''] = words
     const isNumber = numberTextOf(first, { decimal: ',', thousands: '' }) !== undefined
     if (words.length < 2 || words.length > 8 || texts.length !== rowCount || isNumber) continue
     return [
-      `Rows of one time differ in "${name}". Read one kind: --where '${choice}=${first}'. If the texts are meters, set --columns 'device_reference=${quotedChoice(choice)}'.`,
+      {
+        text: `Rows of one time differ in "${name}". Read one kind: --where '${choice}=${first}'. If the texts are meters, set --columns 'device_reference=${quotedChoice(choice)}'.`,
+        answers,
+      },
     ]
   }
-  return ['Several rows have one time. Name the column of the meters: --columns device_reference=HEADING.']
+  return [
+    { text: 'Several rows have one time. Name the column of the meters: --columns device_reference=HEADING.', answers },
+  ]
 }
 
 /**
@@ -187,14 +204,16 @@ const guessNamed = (columns: readonly FileColumn[], rowCount: number): ColumnGue
   const isSingle = times.end === null && times.start !== null
   const interval = isSingle && !isRegister ? intervalOf(times) : null
   if (isSingle && !isRegister && interval === null)
-    missing.push(
-      'The steps between the times do not prove the length of an interval. Set --interval, such as PT15M or P1D.',
-    )
+    missing.push({
+      text: 'The steps between the times do not prove the length of an interval. Set --interval, such as PT15M or P1D.',
+      answers: ['interval', 'end'],
+    })
   const numbers = [values.bought, values.sold].filter(column => column !== null)
   for (const number of numbers.flatMap(column => unclearNumber(column) ?? []))
-    missing.push(
-      `"${number}" can have decimals or thousands. Set --decimal '.' or ',', and --thousands for the other mark.`,
-    )
+    missing.push({
+      text: `"${number}" can have decimals or thousands. Set --decimal '.' or ',', and --thousands for the other mark.`,
+      answers: ['decimal', 'thousands'],
+    })
   const used = new Set<FileColumn>([...times.used, ...numbers])
   missing.push(
     ...mixedRows(

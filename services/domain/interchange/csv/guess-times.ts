@@ -4,6 +4,12 @@ import { type FileTime, isoTime, type TimeFormat, timeFormat } from './time-text
 export type FileColumn = { readonly name: string; readonly choice: string; readonly texts: readonly string[] }
 
 /**
+ * Question that the rows of a file leave open: a sentence that names the options, and the names of the options and columns of
+ * which one decides it.
+ */
+export type Question = { readonly text: string; readonly answers: readonly string[] }
+
+/**
  * Times of a file. `start` is the choice of the first time, also if it is an end (`isEnd`), and `end` that of a second one.
  * `hasMeaning`: its heading says which of both it is. `format` is null for ISO 8601. `steps`: the steps between the
  * different times in ms, ascending. `used`: the columns with times.
@@ -18,7 +24,7 @@ export type GuessedTimes = {
   readonly steps: readonly number[]
   readonly distinct: number
   readonly used: ReadonlySet<FileColumn>
-  readonly missing: readonly string[]
+  readonly missing: readonly Question[]
 }
 
 const dates = [
@@ -114,16 +120,22 @@ const noTimes: GuessedTimes = {
   distinct: 0,
   used: new Set(),
   missing: [
-    'No column has times of a known form. Name it and its form: --columns start=HEADING --date-format yyyy-MM-dd.',
+    {
+      text: 'No column has times of a known form. Name it and its form: --columns start=HEADING --date-format yyyy-MM-dd.',
+      answers: ['start', 'end', 'time', 'day'],
+    },
   ],
 }
 
 /** Return a sentence if the columns of times do not say which is the start and which the end; none if they do. */
-const unclearColumns = (found: readonly TimeColumn[], isPair: boolean): readonly string[] => {
+const unclearColumns = (found: readonly TimeColumn[], isPair: boolean): readonly Question[] => {
   if (found.length === 1 || (found.length === 2 && isPair)) return []
   const names = found.slice(0, 5).map(({ name }) => `"${name.slice(0, 60)}"`)
   return [
-    `Several columns have times: ${names.join(', ')}. Name those of the intervals: --columns start=HEADING,end=HEADING.`,
+    {
+      text: `Several columns have times: ${names.join(', ')}. Name those of the intervals: --columns start=HEADING,end=HEADING.`,
+      answers: ['start', 'end', 'time', 'day'],
+    },
   ]
 }
 
@@ -142,7 +154,7 @@ export const guessTimes = (columns: readonly FileColumn[]): GuessedTimes => {
   const isPair = second !== undefined && isLater && (startWords.test(first.name) || endWords.test(second.name))
   const isEnd = !isPair && endWords.test(first.name)
   const steps = stepsOf(starts)
-  const unclearOrder = `"${first.texts[0] ?? ''}" can be a day and a month, or a month and a day. Set --date-format '${pattern ?? ''}' or '${other ?? ''}'.`
+  const order = `"${first.texts[0] ?? ''}" can be a day and a month, or a month and a day. Set --date-format '${pattern ?? ''}' or '${other ?? ''}'.`
   return {
     start: first.choice,
     end: isPair ? second.choice : null,
@@ -153,6 +165,9 @@ export const guessTimes = (columns: readonly FileColumn[]): GuessedTimes => {
     steps,
     distinct: steps.length + 1,
     used: new Set([...columns.filter(isClock), ...found.map(({ column }) => column)]),
-    missing: [...(other === undefined ? [] : [unclearOrder]), ...unclearColumns(found, isPair)],
+    missing: [
+      ...(other === undefined ? [] : [{ text: order, answers: ['date-format'] }]),
+      ...unclearColumns(found, isPair),
+    ],
   }
 }

@@ -108,7 +108,11 @@ export async function* readSheetRows(
     const missing = Math.max(0, width - cells.length)
     rows.push({ cells: missing === 0 ? cells : [...cells, ...new Array<string>(missing).fill('')], line })
   }
-  for await (const _ of readElements(inflatePart(part, partLimits), sheetReader(workbook, decimal, add))) {
+  for await (const _ of readElements(
+    inflatePart(part, partLimits),
+    sheetReader(workbook, decimal, add),
+    workbook.account,
+  )) {
     yield rows
     rows = []
   }

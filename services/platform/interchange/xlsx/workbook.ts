@@ -19,6 +19,8 @@ export const partLimits: PartLimits = { bytes: xlsxLimits.partBytes, ratio: xlsx
 /** Workbook without the cells of its worksheets. */
 export type Workbook = {
   readonly parts: ZipParts
+  /** Account in whose time slices the parts are read. */
+  readonly account: string | undefined
   /** Names of the worksheets in their order, with the names of their parts. */
   readonly sheets: readonly { readonly name: string; readonly part: string }[]
   /** First year of the serial dates. */
@@ -32,12 +34,18 @@ const refuse = (message: string): Failure => new Failure('file_unreadable', mess
 
 const ignore = (): void => undefined
 
+type PartsOfAccount = Pick<Workbook, 'parts' | 'account'>
+
 /** Read a part of a workbook, if it is there. */
-const readPart = async (parts: ZipParts, name: string, reader: Partial<ElementReader>): Promise<boolean> => {
+const readPart = async (
+  { parts, account }: PartsOfAccount,
+  name: string,
+  reader: Partial<ElementReader>,
+): Promise<boolean> => {
   const part = parts.get(name)
   if (part === undefined) return false
   const whole: ElementReader = { open: ignore, close: ignore, text: ignore, ...reader }
-  for await (const _ of readElements(inflatePart(part, partLimits), whole));
+  for await (const _ of readElements(inflatePart(part, partLimits), whole, account));
   return true
 }
 
@@ -50,7 +58,7 @@ export const unescapeText = (text: string): string =>
     ? text.replace(escapedCharacter, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
     : text
 
-const readSharedTexts = async (parts: ZipParts): Promise<readonly string[]> => {
+const readSharedTexts = async (parts: PartsOfAccount): Promise<readonly string[]> => {
   const texts: string[] = []
   let [text, isText, isPhonetic, characters] = ['', false, false, 0]
   await readPart(parts, 'xl/sharedStrings.xml', {
@@ -78,7 +86,7 @@ const readSharedTexts = async (parts: ZipParts): Promise<readonly string[]> => {
   return texts
 }
 
-const readStyles = async (parts: ZipParts): Promise<readonly (DateFormat | null)[]> => {
+const readStyles = async (parts: PartsOfAccount): Promise<readonly (DateFormat | null)[]> => {
   const formats = new Map<number, DateFormat | null>()
   const styles: (DateFormat | null)[] = []
   let isCellStyle = false
@@ -101,7 +109,7 @@ const readStyles = async (parts: ZipParts): Promise<readonly (DateFormat | null)
 /** Return the name of a part from its path in a relation of `xl/workbook.xml`. */
 const partOf = (target: string): string => (target.startsWith('/') ? target.slice(1) : `xl/${target}`)
 
-const readSheets = async (parts: ZipParts): Promise<Pick<Workbook, 'sheets' | 'system'>> => {
+const readSheets = async (parts: PartsOfAccount): Promise<Pick<Workbook, 'sheets' | 'system'>> => {
   const targets = new Map<string, string>()
   const found: { name: string; relation: string }[] = []
   let system: Workbook['system'] = 1900
@@ -135,8 +143,8 @@ const readSheets = async (parts: ZipParts): Promise<Pick<Workbook, 'sheets' | 's
  * `xlsxLimits`.
  * Source: docs/rules/imports.md #worksheets.
  */
-export const openWorkbook = async (file: Uint8Array): Promise<Workbook> => {
-  const parts = readZipParts(file)
+export const openWorkbook = async (file: Uint8Array, account?: string): Promise<Workbook> => {
+  const parts = { parts: readZipParts(file), account }
   const { sheets, system } = await readSheets(parts)
-  return { parts, sheets, system, sharedTexts: await readSharedTexts(parts), styles: await readStyles(parts) }
+  return { ...parts, sheets, system, sharedTexts: await readSharedTexts(parts), styles: await readStyles(parts) }
 }

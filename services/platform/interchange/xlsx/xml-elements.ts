@@ -1,4 +1,5 @@
 import { Parser } from 'saxen'
+import { startTimeSlices } from '../../concurrency/time-slices.ts'
 import { Failure } from '../../failure.ts'
 
 /** Receives the elements of an XML document, by names without prefix. Texts are those of the element that is open. */
@@ -17,13 +18,14 @@ const damaged = (): Failure =>
 const withoutPrefix = (name: string): string => name.slice(name.indexOf(':') + 1)
 
 /**
- * Read a document in chunks. Yields after each chunk, so that other work can run.
+ * Read a document in chunks, in time slices of the account. Yields after each chunk.
  * Throws `Failure` `file_unreadable` for invalid XML, document types, elements nested more than 32 times, and tags or texts
  * above 1 MiB. Throws the errors of `reader` as they are.
  */
 export async function* readElements(
   chunks: AsyncIterable<Uint8Array>,
   reader: ElementReader,
+  account?: string,
 ): AsyncGenerator<undefined> {
   let failure: unknown
   let depth = 0
@@ -76,11 +78,13 @@ export async function* readElements(
       failure ??= damaged()
     })
   const decoder = new TextDecoder('utf-8')
+  const slices = startTimeSlices(account)
   for await (const chunk of chunks) {
     unread += chunk.length
     parser.write(decoder.decode(chunk, { stream: true }))
     if (unread > limits.partCharacters) failure ??= damaged()
     if (failure !== undefined) throw failure
+    if (slices.isOver()) await slices.pause()
     yield
   }
   parser.end()

@@ -55,6 +55,8 @@
         const answer = await fetch(upload.action, { method: 'POST', body, headers, redirect: 'manual' })
         if (answer.type === 'opaqueredirect') return location.reload()
         await show(answer)
+        // The preview proposes options that the form does not have.
+        for (const { dataset, value } of all('[data-fill]', part)) upload.elements[dataset.fill].value = value
       } catch {
         const text = 'The connection ended. Readings that were sent are stored. Send the file again: each counts once.'
         part.insertAdjacentHTML('beforeend', `<p class="notice bad">${text}</p>`)
@@ -64,7 +66,9 @@
     upload.addEventListener('dragover', event => event.preventDefault())
     upload.addEventListener('drop', event => {
       event.preventDefault()
-      if (event.dataTransfer.files.length > 0) upload.elements.file.files = event.dataTransfer.files
+      if (event.dataTransfer.files.length === 0) return
+      upload.elements.file.files = event.dataTransfer.files
+      upload.requestSubmit(upload.querySelector('button[value=preview]'))
     })
   }
 

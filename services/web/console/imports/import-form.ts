@@ -71,15 +71,17 @@ const formatInputs: readonly OptionInput[] = [
   { name: 'sum', label: 'Column of registers to add', hint: 'Rows that differ in it alone are added.' },
 ]
 
-const columnPrefix = 'column-'
+export const columnPrefix = 'column-'
 /** Fields of the menus of columns, with their labels. */
-const columnFields: readonly (readonly [string, string])[] = [
+export const columnFields: readonly (readonly [string, string])[] = [
   ['start', 'Start'],
   ['end', 'End'],
   ['value', 'Value'],
   ['value_export', 'Value of sold energy'],
   ['register', 'Register'],
   ['register_export', 'Register of sold energy'],
+  ['restart', 'First reading of a new meter'],
+  ['time', 'Time of a register'],
   ['unit', 'Unit'],
   ['direction', 'Direction'],
   ['confidence', 'Confidence'],
@@ -92,22 +94,42 @@ const columnFields: readonly (readonly [string, string])[] = [
 
 const labels: Readonly<Record<string, string>> = {
   location: 'Location',
-  columns: 'Columns',
+  sheet: 'Worksheet',
   ...Object.fromEntries([...readingInputs, ...formatInputs].map(({ name, label }) => [name, label])),
 }
 
-/** Write a message of the import for the page: options have the labels of its inputs. */
+const columnLabels = new Map(columnFields)
+
+/** Return the labels of the menus for a text such as `'value=Energy'` of the option of columns. */
+const menusOf = (text: string): string => {
+  const fields = [...columnLabels.keys()].filter(field => new RegExp(`(?:^|[',])${field}=`).test(text))
+  return fields.length === 0
+    ? '"Columns of the file"'
+    : fields.map(field => `"Column of ${columnLabels.get(field)?.toLowerCase()}"`).join(' and ')
+}
+
+/** Return whether an option has an input in the form. */
+export const isOptionInput = (name: string): boolean =>
+  [...readingInputs, ...formatInputs].some(input => input.name === name)
+
+/** Write a message of the import for the page: options have the labels of its inputs, and columns those of the menus. */
 export const messageForPage = (message: string): string =>
-  message.replaceAll(/--([a-z-]+)/g, (option, name: string) => {
-    const label = labels[name]
-    return label === undefined ? option : `"${label}"`
-  })
+  message
+    .replace(/ was read as --preset (\S+)\./, ' was read as the known file $1.')
+    .replaceAll(/--columns ('[^']*'|[a-z_]+=[^\s.]*)/g, (_, text: string) => menusOf(text))
+    .replaceAll('--columns', '"Columns of the file"')
+    .replaceAll(/--([a-z-]+)/g, (option, name: string) => {
+      const label = labels[name]
+      return label === undefined ? option : `"${label}"`
+    })
 
 /** Read the options of a sent form. Columns are named by their numbers in the header. */
 export const optionsOfForm = (form: URLSearchParams): ReadingOptions => {
   const columns = columnFields.flatMap(([name]) => {
     const number = form.get(columnPrefix + name) ?? ''
-    return /^\d{1,3}$/.test(number) && readingFields.some(field => field === name) ? [`${name}=${number}`] : []
+    return /^\d{1,3}(?:\+\d{1,3}){0,9}$/.test(number) && readingFields.some(field => field === name)
+      ? [`${name}=${number}`]
+      : []
   })
   const location = form.get('location_id')?.trim() ?? ''
   const entries = [...readingInputs, ...formatInputs].flatMap(({ name, isLines }): [string, string][] => {
@@ -122,8 +144,10 @@ export const optionsOfForm = (form: URLSearchParams): ReadingOptions => {
         : sent
     return text === '' ? [] : [[name, name === 'thousands' ? text : text.trim()]]
   })
+  const sheet = form.get('sheet') ?? ''
   return Object.fromEntries([
     ...entries,
+    ...(sheet === '' ? [] : [['sheet', sheet]]),
     ...(location === '' ? [] : [['location', location]]),
     ...(columns.length === 0 ? [] : [['columns', columns.join(',')]]),
   ])
@@ -142,25 +166,7 @@ const optionInput = ({ name, label, hint, choices, isLines }: OptionInput, form:
 export const importInputs = (names: LocationNames, form: URLSearchParams): Html =>
   html`<div class="field"><label for="file">File with readings</label>
 <input id="file" name="file" type="file" required aria-describedby="file-hint">
-<p class="hint" id="file-hint">CSV, or a gzip or zip file with one CSV file, of at most 15 MiB. Choose it, or drop it here.</p></div>
+<p class="hint" id="file-hint">CSV, a workbook in XLSX, or a gzip or zip file with one CSV file, of at most 15 MiB. Choose it, or drop it here: then the preview appears.</p></div>
 ${locationField(names, form.get('location_id') ?? '', false)}
 ${readingInputs.map(input => optionInput(input, form))}
 <details><summary>Form of the file</summary>${formatInputs.map(input => optionInput(input, form))}</details>`
-
-/** Create a menu of the columns of the file for each field. */
-export const columnMenus = (headings: readonly string[], form: URLSearchParams): Html => {
-  const options = headings.map((heading, index): readonly [string, string] => [
-    String(index + 1),
-    `${index + 1}: ${heading.slice(0, 80)}`,
-  ])
-  return html`<details><summary>Columns of the file</summary>
-<p class="hint">Choose columns here if the preview is wrong. Then make a new preview.</p>${columnFields.map(
-    ([name, label]) =>
-      choice(
-        columnPrefix + name,
-        `Column of ${label.toLowerCase()}`,
-        [['', 'as found'], ...options],
-        form.get(columnPrefix + name) ?? '',
-      ),
-  )}</details>`
-}

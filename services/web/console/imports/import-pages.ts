@@ -2,7 +2,7 @@ import { mayCall } from '../../../contract/operation.ts'
 import type { TokenGrant } from '../../../platform/access/bearer-token.ts'
 import { fairShare } from '../../../platform/concurrency/fair-share.ts'
 import { isFailure } from '../../../platform/failure.ts'
-import { CallError } from '../../../reading-import/call-service.ts'
+import { CallError, type ServiceCalls } from '../../../reading-import/call-service.ts'
 import { UsageError } from '../../../reading-import/usage-error.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
 import { apiFor } from '../api.ts'
@@ -13,10 +13,12 @@ import { type PageView, pageAnswer, partsMarker, streamAnswer } from '../page-fr
 import { errorNotice, foreignFormPage, problemPage } from '../page-parts.ts'
 import { isOwnForm } from '../session.ts'
 import { importEntries, lastImport } from './import-entries.ts'
-import { columnMenus, importInputs, importPath, optionsOfForm } from './import-form.ts'
+import { importInputs, importPath, optionsOfForm } from './import-form.ts'
+import { fileMenus, filledForm, formOfFile } from './import-menus.ts'
 import { fileChunks, readUpload, type Upload } from './import-upload.ts'
-import { importFault, importResult, previewResult, progressLine } from './import-view.ts'
-import { type ImportRun, openUpload, startImport } from './run-import.ts'
+import { importFault, importQuestions, importResult, previewResult, progressLine } from './import-view.ts'
+import { type OpenedFile, openUpload, type UploadMenus } from './open-upload.ts'
+import { startImport } from './run-import.ts'
 import { sessionCalls } from './session-calls.ts'
 
 /** Imports and previews that a process runs at the same time. No request waits for a turn, because its file needs memory. */
@@ -57,7 +59,7 @@ const importPage = (
   return {
     title,
     body: html`<h1>${title}</h1>
-<p class="lead">Send the readings of a CSV file to the ${mode} data of this account. A preview stores nothing.</p>
+<p class="lead">Send the readings of a CSV or XLSX file to the ${mode} data of this account. A preview stores nothing.</p>
 <form class="form" method="post" action="${importPath}" enctype="multipart/form-data" data-part="import-part">
 <input type="hidden" name="csrf" value="${request.csrf}">
 ${importInputs(names, form)}
@@ -79,46 +81,86 @@ const messageOf = (error: unknown): string | null =>
 
 type Answered = Pick<ConsoleRequest, 'session' | 'at'> & { readonly form: URLSearchParams; readonly file: File }
 
-/** Run the import or its preview, and write its progress and its result as parts of the page. */
+/** A sent file: it is open, or a fault or questions are shown instead. `form` has the inputs with a guess. */
+type Prepared = {
+  readonly opened: OpenedFile | null
+  readonly fault: Html | null
+  readonly form: URLSearchParams
+  readonly menus: Html | null
+}
+
+const faultOf = ({ logger }: ConsoleDependencies, error: unknown, signal: AbortSignal): string => {
+  const message = messageOf(error)
+  if (message === null && !signal.aborted) logger.error({ err: error }, 'Import failed')
+  return message ?? 'The service failed. Send the form again later.'
+}
+
+const callsOf = (dependencies: ConsoleDependencies, session: Answered['session']): ServiceCalls => {
+  const { fetch, gatewayUrl } = dependencies
+  const sign = (subject: TokenGrant) => dependencies.bearerTokens.sign(subject, dependencies.at())
+  return sessionCalls({ fetch, sign, gatewayUrl }, session)
+}
+
+/** Open a sent file with the options of its form, and guess the others. */
+const prepareImport = async (
+  dependencies: ConsoleDependencies,
+  { session, form: sent, file }: Answered,
+  signal: AbortSignal,
+): Promise<Prepared> => {
+  const form = formOfFile(sent, file)
+  let [filled, menus]: [URLSearchParams, Html | null] = [form, null]
+  const onMenus = (found: UploadMenus): void => {
+    filled = filledForm(form, found)
+    menus = fileMenus(found, filled, sent, file)
+  }
+  const shown = () => ({ form: filled, menus })
+  try {
+    const account = session.accountId
+    const open = { calls: callsOf(dependencies, session), account, signal }
+    const opened = await openUpload(fileChunks(file, account), optionsOfForm(form), open, onMenus)
+    return 'questions' in opened
+      ? { opened: null, fault: importQuestions(opened.questions), ...shown() }
+      : { opened, fault: null, ...shown() }
+  } catch (error) {
+    return { opened: null, fault: importFault(faultOf(dependencies, error, signal), null, true), ...shown() }
+  }
+}
+
+/**
+ * Run the import or its preview, and write its progress and its result as parts of the page. A file whose options were guessed
+ * gets a preview first.
+ */
 async function* importParts(
   dependencies: ConsoleDependencies,
   answered: Answered,
+  { opened, fault: earlyFault, menus }: Prepared,
   signal: AbortSignal,
 ): AsyncGenerator<Html> {
   const { session, at, form, file } = answered
-  const isPreview = form.get('step') !== 'import'
-  const sign = (subject: TokenGrant) => dependencies.bearerTokens.sign(subject, dependencies.at())
-  const calls = sessionCalls({ fetch: dependencies.fetch, sign, gatewayUrl: dependencies.gatewayUrl }, session)
+  if (opened === null) {
+    yield html`${earlyFault}${menus}`
+    return
+  }
+  const isPreview = form.get('step') !== 'import' || opened.guess !== null
+  const calls = callsOf(dependencies, session)
   const entries = importEntries(dependencies, session, file.name)
-  let run: ImportRun | null = null
-  let settle = async (): Promise<void> => undefined
-  let headings: readonly string[] = []
+  const { run, done, settle } = startImport({ file: opened, calls, isPreview, at, signal, beforeBatch: entries.start })
   let [fault, isDone]: [Html | null, boolean] = [null, false]
   try {
-    const chunks = fileChunks(file, session.accountId)
-    const opened = await openUpload(chunks, optionsOfForm(form), { calls, signal }, found => {
-      headings = found
-    })
-    const started = startImport({ file: opened, calls, isPreview, at, signal, beforeBatch: entries.start })
-    run = started.run
-    settle = started.settle
-    const ended = started.done.then(() => true)
+    const ended = done.then(() => true)
     // The error is thrown by the race below.
     ended.catch(() => undefined)
     while (!(await Promise.race([ended, pause()]))) yield progressLine(opened, run)
     isDone = true
     yield run.preview === null ? importResult(opened, run) : previewResult(opened, run, run.preview.end())
   } catch (error) {
-    const message = messageOf(error)
-    if (message === null && !signal.aborted) dependencies.logger.error({ err: error }, 'Import failed')
-    fault = importFault(message ?? 'The service failed. Send the form again later.', run, isPreview)
+    fault = importFault(faultOf(dependencies, error, signal), run, isPreview)
   } finally {
     await settle()
-    if (!isPreview && run !== null)
+    if (!isPreview)
       await entries.end({ accepted: isDone ? run.accepted : run.sent, refused: run.refusedCount, isComplete: isDone })
   }
-  if (fault !== null) yield fault
-  if (headings.length > 0) yield columnMenus(headings, form)
+  yield html`${fault}${menus}`
 }
 
 const pause = async (): Promise<false> => {
@@ -162,12 +204,22 @@ export const importAnswers = (dependencies: ConsoleDependencies) => {
         end()
         return pageAnswer(sent, importPath, request)
       }
-      const { form, file } = sent
-      const parts = file === null ? oneOf(noFile) : importParts(dependencies, { session, at, form, file }, stop.signal)
+      const { file } = sent
+      const answered = file === null ? null : { session, at, form: sent.form, file }
+      const prepared = answered === null ? null : await prepareImport(dependencies, answered, stop.signal)
+      const parts =
+        answered === null || prepared === null
+          ? oneOf(noFile)
+          : importParts(dependencies, answered, prepared, stop.signal)
       if (raw.headers.has('x-part')) return streamAnswer(null, importPath, request, { parts, end })
       const sign = (subject: TokenGrant) => dependencies.bearerTokens.sign(subject, at)
       const names = await newestLocations({ api: apiFor({ fetch: dependencies.fetch, sign }, session, []) })
-      return streamAnswer(importPage(request, names, { form, part: partsMarker }), importPath, request, { parts, end })
+      return streamAnswer(
+        importPage(request, names, { form: prepared?.form ?? sent.form, part: partsMarker }),
+        importPath,
+        request,
+        { parts, end },
+      )
     } catch (error) {
       end()
       throw error

@@ -3,7 +3,8 @@ import { asMarkup, type Html, html } from '../../ui-kit/html.ts'
 import { counted, energyInKwh, wholeNumber } from '../kit/amount.ts'
 import { errorNotice, facts, instant, row, successNotice, table } from '../page-parts.ts'
 import { messageForPage } from './import-form.ts'
-import type { ImportRun, OpenedFile, ShownRefusal } from './run-import.ts'
+import type { OpenedFile } from './open-upload.ts'
+import type { ImportRun, ShownRefusal } from './run-import.ts'
 
 /** Refused rows of the table, and bytes of the downloaded file. Browsers refuse larger links. */
 const [shownRefusals, maxFileBytes] = [100, 1_000_000]
@@ -87,6 +88,18 @@ const remarksOf = ({ source }: OpenedFile): readonly Html[] =>
     .slice(0, 20)
     .map(text => html`<p>${messageForPage(text)}</p>`)
 
+const guessNotice = ({ guess }: OpenedFile): Html | null =>
+  guess === null
+    ? null
+    : html`<p class="notice">The first rows gave the columns and the options that are not set. Check them and the preview, then import.</p>${guess.map(
+        text => html`<p>${messageForPage(text)}</p>`,
+      )}`
+
+/** Ask for the options that the first rows do not prove. */
+export const importQuestions = (questions: readonly string[]): Html =>
+  html`${errorNotice({ code: 'import', message: 'The first rows do not say how to read the file. Answer below, then make a new preview', field: null })}
+<ul>${questions.map(text => html`<li>${messageForPage(text)}</li>`)}</ul>`
+
 /** Show the preview of a file. */
 export const previewResult = (file: OpenedFile, run: ImportRun, preview: ReadingPreview): Html => {
   const zone = preview.zone ?? 'UTC'
@@ -94,7 +107,7 @@ export const previewResult = (file: OpenedFile, run: ImportRun, preview: Reading
 <p>Nothing is stored yet. Times are in ${zone}.${
     preview.time_label === null ? null : html` The time of a row is read as the ${preview.time_label} of its interval.`
   } The sums are those of the first and the last days, and of all days.</p>
-${countsOf(file, run)}${remarksOf(file)}
+${guessNotice(file)}${countsOf(file, run)}${remarksOf(file)}
 <h3>First readings as they would be stored</h3>${table(
     'First readings',
     ['Line', 'Location or device', 'Start', 'End', 'Value', 'Direction', 'Quality'],

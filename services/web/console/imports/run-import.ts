@@ -1,29 +1,17 @@
 import type { RefusedRow } from '../../../domain/interchange/reading.ts'
-import { isWorkbook, openArchive, peekChunks } from '../../../platform/interchange/archive.ts'
-import { readCsv } from '../../../platform/interchange/csv.ts'
-import { isSignedText, textFormatOf } from '../../../platform/interchange/file-format.ts'
 import { type ReadReceipts, receiptReader } from '../../../reading-import/await-receipts.ts'
 import type { ProcessedBatch } from '../../../reading-import/await-registers.ts'
-import { type ServiceCalls, zoneOfLocation } from '../../../reading-import/call-service.ts'
-import { type ReadingOptions, readCsvForm } from '../../../reading-import/csv-options.ts'
-import { findPreset } from '../../../reading-import/find-preset.ts'
+import type { ServiceCalls } from '../../../reading-import/call-service.ts'
 import { type PreviewCollector, previewReadings } from '../../../reading-import/preview-readings.ts'
 import type { ReadingBatch } from '../../../reading-import/reading-batch.ts'
-import { maxListed, type ReadingSource } from '../../../reading-import/reading-source.ts'
+import { maxListed } from '../../../reading-import/reading-source.ts'
 import { batchSender, type SentBatch } from '../../../reading-import/send-batch.ts'
 import { importIdentities, sendReadings } from '../../../reading-import/send-readings.ts'
-import { headBytes, tableSource } from '../../../reading-import/table-source.ts'
-import { UsageError } from '../../../reading-import/usage-error.ts'
-import { objectText } from '../kit/object-text.ts'
+
+import type { OpenedFile } from './open-upload.ts'
 
 /** Refused row with the cells of its line. */
 export type ShownRefusal = RefusedRow & { readonly cells: readonly string[] }
-
-/** A file that is ready to be read. */
-export type OpenedFile = {
-  readonly source: ReadingSource
-  readonly headings: readonly string[]
-}
 
 /** State of a running import, and its result at the end. */
 export type ImportRun = {
@@ -37,48 +25,6 @@ export type ImportRun = {
   readonly preview: PreviewCollector | null
   unknown: number
   receipts: ReadReceipts
-}
-
-/** Largest content of a compressed file, and its largest multiple of the file. */
-const uploadLimits = { bytes: 256 * 2 ** 20, ratio: 200 }
-const headerOf = async (first: Uint8Array, options: ReadingOptions): Promise<readonly string[]> => {
-  const chunks = async function* () {
-    yield first
-  }
-  // Rows after the header can end in the middle of a cell.
-  for await (const [header] of readCsv(chunks(), readCsvForm(options))) if (header !== undefined) return header.cells
-  return []
-}
-
-/** Return the zone of the location of all readings; null without a location, or if the options name a zone. */
-const zoneOfReadings = (
-  calls: ServiceCalls,
-  { location, zone }: ReadingOptions,
-  signal: AbortSignal,
-): Promise<string | null> =>
-  location === undefined || zone !== undefined
-    ? Promise.resolve(null)
-    : zoneOfLocation(calls, objectText(location), signal)
-
-/**
- * Open an uploaded file. `onHeadings` receives the headings before the options are checked, so that a wrong choice of columns
- * can be corrected. Throws `UsageError` for wrong options, `CallError`, and `Failure` for a damaged file.
- */
-export const openUpload = async (
-  bytes: AsyncIterable<Uint8Array>,
-  options: ReadingOptions,
-  { calls, signal }: { readonly calls: ServiceCalls; readonly signal: AbortSignal },
-  onHeadings: (headings: readonly string[]) => void,
-): Promise<OpenedFile> => {
-  const { first, all } = await peekChunks(openArchive(bytes, { keepsWorkbook: true, limits: uploadLimits }), headBytes)
-  if (isSignedText(first) || isWorkbook(first) || textFormatOf(first) === 'xml')
-    throw new UsageError('This page reads CSV files. Import other files with "npx wattledger import readings".')
-  const preset = findPreset(first, options)
-  const headings = preset.reader === undefined ? await headerOf(first, preset.options) : []
-  onHeadings(headings)
-  const locationZone = await zoneOfReadings(calls, preset.options, signal)
-  const source = tableSource(all, preset, locationZone)
-  return { source, headings }
 }
 
 type RunOptions = {
