@@ -39,9 +39,8 @@ export type ChargeWire = ReturnType<typeof objectToWire<'charge', string, Charge
 export const chargeShape: z.ZodType<ChargeWire> = discriminatedByKind(chargeObjects)
 
 /** Write a charge without its location, in steps: all members, with exact numbers. */
-export function* writeCharge(terms: ChargeTerms): Generator<void, ChargeTermsWire> {
-  const schedule =
-    terms.kind === 'USAGE' && terms.schedule !== null ? yield* scheduleToWire(terms.schedule, true) : null
+export const writeCharge = (terms: ChargeTerms): ChargeTermsWire => {
+  const schedule = terms.kind === 'USAGE' && terms.schedule !== null ? scheduleToWire(terms.schedule, true) : null
   const written = terms.kind === 'USAGE' ? { ...terms, schedule } : terms
   return { kind: terms.kind, ...writeMembers(membersOf(terms.kind), written as ChargeInput) }
 }
@@ -54,7 +53,7 @@ export type ChargeView = OwnedObject & {
 }
 
 /** Write a stored charge, in steps. */
-export function* chargeToWire(charge: ChargeView): Generator<void, ChargeWire> {
-  const terms = yield* writeCharge(charge.terms)
+export const chargeToWire = (charge: ChargeView): ChargeWire => {
+  const terms = writeCharge(charge.terms)
   return objectToWire('charge', charge, { location_id: charge.locationId, plan_id: charge.planId, ...terms })
 }

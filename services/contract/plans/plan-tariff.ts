@@ -58,7 +58,7 @@ export function* readPlanTariff(input: TariffMembers): Generator<void, Result<Pl
 }
 
 /** Write a tariff of a plan, in steps. */
-export function* planTariffToWire(tariff: PlanTariffTerms): Generator<void, z.output<typeof planTariffShape>> {
+export const planTariffToWire = (tariff: PlanTariffTerms): z.output<typeof planTariffShape> => {
   const { direction, type, marketRates, displayName, providerId, component, schedule } = tariff
   return {
     direction,
@@ -67,6 +67,6 @@ export function* planTariffToWire(tariff: PlanTariffTerms): Generator<void, z.ou
     display_name: displayName,
     provider_id: providerId,
     component,
-    schedule: yield* scheduleToWire(schedule, true),
+    schedule: scheduleToWire(schedule, true),
   }
 }

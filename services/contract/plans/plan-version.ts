@@ -108,17 +108,17 @@ export const versionShape = z.object({
 })
 
 /** Write the members of a version, in steps. */
-export function* versionMembersToWire({
+export const versionMembersToWire = ({
   version,
   startDay,
   tariffs,
   charges,
   createdAt,
-}: Omit<PlanVersionView, 'planId'>): Generator<void, z.output<z.ZodObject<typeof versionMembers>>> {
+}: Omit<PlanVersionView, 'planId'>): z.output<z.ZodObject<typeof versionMembers>> => {
   const writtenTariffs = []
-  for (const tariff of tariffs) writtenTariffs.push(yield* planTariffToWire(tariff))
+  for (const tariff of tariffs) writtenTariffs.push(planTariffToWire(tariff))
   const writtenCharges = []
-  for (const charge of charges) writtenCharges.push(yield* writeCharge(charge))
+  for (const charge of charges) writtenCharges.push(writeCharge(charge))
   return {
     version,
     from: startDay === null ? null : writeDate(startDay),
@@ -129,10 +129,10 @@ export function* versionMembersToWire({
 }
 
 /** Write a version with the progress of its plan, in steps. */
-export function* versionToWire(
+export const versionToWire = (
   view: PlanVersionView,
   { sites, applied }: PlanProgress,
-): Generator<void, z.output<typeof versionShape>> {
-  const members = yield* versionMembersToWire(view)
+): z.output<typeof versionShape> => {
+  const members = versionMembersToWire(view)
   return { object: 'plan_version', plan_id: view.planId, ...members, sites, applied }
 }

@@ -89,12 +89,9 @@ export const planSummaryToWire = (plan: PlanView<Summary>): PlanSummaryWire =>
     })),
   })
 
-/** Write a plan, in steps. */
-export function* planToWire(plan: PlanView<Omit<PlanVersionView, 'planId'>>): Generator<void, PlanWire> {
-  const versions = []
-  for (const one of plan.versions) versions.push(yield* versionMembersToWire(one))
-  return objectToWire('plan', plan, { ...ownToWire(plan), versions })
-}
+/** Write a plan. */
+export const planToWire = (plan: PlanView<Omit<PlanVersionView, 'planId'>>): PlanWire =>
+  objectToWire('plan', plan, { ...ownToWire(plan), versions: plan.versions.map(versionMembersToWire) })
 
 /** Routes of plans. The earlier API version has none. */
 export const planRoutes = (method: Method, rest = ''): Readonly<Record<'current' | 'earlier', readonly Route[]>> => ({

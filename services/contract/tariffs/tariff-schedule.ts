@@ -80,28 +80,13 @@ const timeBandToWire = ({ validFrom, validTo, rate }: TimeBand) => ({
   rate: rate.map(rateToWire),
 })
 
-/** Number of time bands between two pauses. */
-const timeBandsPerPause = 16
-
-function* timeBandsToWire(timeBands: readonly TimeBand[]): Generator<void, ReturnType<typeof timeBandToWire>[]> {
-  const written = []
-  for (const [index, timeBand] of timeBands.entries()) {
-    written.push(timeBandToWire(timeBand))
-    if (index % timeBandsPerPause === 0) yield
-  }
-  return written
-}
-
-/** Write a schedule in steps, with exact numbers. `withDates` includes the dates of the entries. */
-export function* scheduleToWire(
+/** Write a schedule with exact numbers. `withDates` includes the dates of the entries. */
+export const scheduleToWire = (
   schedule: readonly ScheduleEntry[],
   withDates: boolean,
-): Generator<void, z.output<typeof scheduleShape>> {
-  const entries = []
-  for (const { months, dates, daysAndHours } of schedule) {
-    const blocks = []
-    for (const { days, hours } of daysAndHours) blocks.push({ days: [...days], hours: yield* timeBandsToWire(hours) })
-    entries.push({ months: [...months], ...(withDates ? { dates: [...dates] } : {}), days_and_hours: blocks })
-  }
-  return entries
-}
+): z.output<typeof scheduleShape> =>
+  schedule.map(({ months, dates, daysAndHours }) => ({
+    months: [...months],
+    ...(withDates ? { dates: [...dates] } : {}),
+    days_and_hours: daysAndHours.map(({ days, hours }) => ({ days: [...days], hours: hours.map(timeBandToWire) })),
+  }))

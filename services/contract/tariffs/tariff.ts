@@ -82,15 +82,15 @@ export type TariffView = OwnedObject & {
 }
 
 /** Write a tariff at `at` (ms), in steps. `inList` omits the dates of its schedules. */
-export function* tariffToWire(
+export const tariffToWire = (
   tariff: TariffView,
   at: number,
   { inList = false }: { readonly inList?: boolean } = {},
-): Generator<void, TariffWire> {
+): TariffWire => {
   const versions: TariffWire['versions'] = []
   let schedule: TariffWire['schedule'] = []
   for (const version of schedulesOf(tariff)) {
-    const written = yield* scheduleToWire(version.schedule, !inList)
+    const written = scheduleToWire(version.schedule, !inList)
     versions.push({ effective_from: instantOrNull(version.effectiveFrom), schedule: written })
     if (version.schedule === scheduleAt(tariff, at)) schedule = written
   }

@@ -61,6 +61,21 @@ export const startTimeSlices = (account?: string): TimeSlices => {
   return { isOver: isTurnOver, pause: () => nextSlice(account) }
 }
 
+/** Map items in order. Other work runs between two items. */
+export const mapInTimeSlices = async <T, Mapped>(
+  items: readonly T[],
+  map: (item: T) => Mapped,
+  account?: string,
+): Promise<readonly Mapped[]> => {
+  const slices = startTimeSlices(account)
+  const mapped: Mapped[] = []
+  for (const item of items) {
+    mapped.push(map(item))
+    if (slices.isOver()) await slices.pause()
+  }
+  return mapped
+}
+
 /** Run a generator to its end and return its result. It can pause at each `yield`. Other work runs between slices. */
 export const runInTimeSlices = async <T>(work: Generator<unknown, T, undefined>, account?: string): Promise<T> => {
   const slices = startTimeSlices(account)

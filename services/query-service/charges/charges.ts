@@ -13,7 +13,7 @@ import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import { defaultComponents } from '../../domain/charge/charge.ts'
 import { noNamedObject, noObject } from '../../domain/no-object.ts'
 import { accepted } from '../../domain/refusal.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import { mapInTimeSlices, runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { StoredCharge } from '../../platform/postgres/pricing/charge-row.ts'
 import {
@@ -31,25 +31,14 @@ import { answerList, answerOne } from '../list.ts'
 
 const noCharge = noObject('charge')
 
-const toWire = (charge: StoredCharge): Promise<ChargeWire> => runInTimeSlices(chargeToWire(charge), charge.accountId)
-
 /** Describe a change of a charge, with its event and audit entry. */
-export const chargeChange = async (charge: StoredCharge, type: string): Promise<Change<ChargeWire>> => {
-  const value = await toWire(charge)
+export const chargeChange = (charge: StoredCharge, type: string): Change<ChargeWire> => {
+  const value = chargeToWire(charge)
   return {
     value,
     events: [{ type, objectId: charge.id, data: value }],
     audit: [{ action: type, objectId: charge.id, detail: value }],
   }
-}
-
-/** Decode and convert the charges of a list one by one, so that only one decoded charge is in memory. */
-function* listToWire(
-  charges: readonly (() => Generator<void, StoredCharge>)[],
-): Generator<void, readonly ChargeWire[]> {
-  const written: ChargeWire[] = []
-  for (const read of charges) written.push(yield* chargeToWire(yield* read()))
-  return written
 }
 
 const createBinding = (dependencies: QueryServiceDependencies): Binding =>
@@ -59,7 +48,7 @@ const createBinding = (dependencies: QueryServiceDependencies): Binding =>
     return change(dependencies, chargeCreate, request, async transaction => {
       const draft = { ...read.value, planId: null, planVersion: null }
       const created = await createCharge(transaction, draft, request.at)
-      return created.ok ? accepted(await chargeChange(created.value, 'charge.create')) : created
+      return created.ok ? accepted(chargeChange(created.value, 'charge.create')) : created
     })
   })
 
@@ -69,7 +58,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       const before = await lockCharge(transaction, request.id)
       if (before === null) return noCharge
       const advice = 'end the charge with end_date and create another one'
-      const refusal = refuseFixedChange(request.body, await toWire(before), Object.keys(chargePatch), advice)
+      const refusal = refuseFixedChange(request.body, chargeToWire(before), Object.keys(chargePatch), advice)
       if (refusal !== null) return { ok: false, refusal }
       const { name, component, start_date: startDay, end_date: endDay } = request.body
       const updated = await updateCharge(
@@ -82,7 +71,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
           endDay,
         }),
       )
-      return updated.ok ? accepted(await chargeChange(updated.value, 'charge.update')) : updated
+      return updated.ok ? accepted(chargeChange(updated.value, 'charge.update')) : updated
     }),
   )
 
@@ -99,16 +88,16 @@ export const chargeOperations = (dependencies: QueryServiceDependencies): readon
         locationId !== null && (await retrieveLocation(transaction, locationId)) === null
           ? noNamedObject('location', 'location_id')
           : listChargePage(transaction, { locationId }, page),
-      charges => runInTimeSlices(listToWire(charges), request.caller.accountId),
+      charges => mapInTimeSlices(charges, read => chargeToWire(read()), request.caller.accountId),
     )
   }),
-  bind(chargeRetrieve, request => answerOne(dependencies, request, retrieveCharge, noCharge, toWire)),
+  bind(chargeRetrieve, request => answerOne(dependencies, request, retrieveCharge, noCharge, chargeToWire)),
   updateBinding(dependencies),
   bind(chargeDelete, request =>
     change(dependencies, chargeDelete, request, async transaction => {
       const deleted = await deleteCharge(transaction, request.id, request.at)
       if (!deleted.ok) return deleted
-      return accepted(deletion((await chargeChange(deleted.value, 'charge.delete')).events))
+      return accepted(deletion(chargeChange(deleted.value, 'charge.delete').events))
     }),
   ),
 ]

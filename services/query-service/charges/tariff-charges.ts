@@ -10,7 +10,7 @@ import { chargeChange } from './charges.ts'
 type Described = Required<Pick<Change<unknown>, 'events' | 'audit'>>
 
 const describe = async (charge: StoredCharge, type: string): Promise<Described> => {
-  const { events, audit = [] } = await chargeChange(charge, type)
+  const { events, audit = [] } = chargeChange(charge, type)
   return { events, audit }
 }
 

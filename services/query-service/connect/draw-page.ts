@@ -102,8 +102,7 @@ const advancedData = async ({ accountId, config, state }: StoredSession, zone: T
       market_rates: state.advanced?.marketRates ?? false,
       contract_start_date: dateOrNull(zone, state.term?.start),
       contract_end_date: dateOrNull(zone, state.term?.end),
-      schedule:
-        terms?.ok === true ? await runInTimeSlices(scheduleToWire(terms.value.schedule, true), accountId) : wholeDay,
+      schedule: terms?.ok === true ? scheduleToWire(terms.value.schedule, true) : wholeDay,
     },
   }
 }

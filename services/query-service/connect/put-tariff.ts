@@ -3,7 +3,6 @@ import { tariffToWire } from '../../contract/tariffs/tariff.ts'
 import { tariffStartOf, tariffsToReplace } from '../../domain/connect/connect-tariff.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { Tariff } from '../../domain/tariff/tariff.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type ReplacedTariff, restoreTariff } from '../../platform/postgres/connect/connect-sessions.ts'
 import { loadLocationPricing } from '../../platform/postgres/pricing/pricing-input.ts'
 import type { StoredTariff, TariffDraft } from '../../platform/postgres/pricing/tariff-row.ts'
@@ -30,7 +29,7 @@ export const addTariffChange = async (
   { tariff, recostRequest }: TariffChange,
 ): Promise<void> => {
   const { at, effects } = transaction
-  const detail = await runInTimeSlices(tariffToWire(tariff, at), tariff.accountId)
+  const detail = tariffToWire(tariff, at)
   effects.audit.push({ action, objectId: tariff.id, detail })
   effects.recostRequests.push(recostRequest)
   const followed = await followTariff(transaction.dependencies, transaction, tariff, at)

@@ -43,7 +43,7 @@ const isSame = ({ terms }: StoredCharge, wanted: StandingCharge): boolean =>
   terms.kind === 'FIXED' && terms.per === wanted.per && terms.price === priceOf(wanted)
 
 const addChange = async ({ effects }: ConnectTransaction, charge: StoredCharge, type: string): Promise<void> => {
-  const { events, audit = [] } = await chargeChange(charge, type)
+  const { events, audit = [] } = chargeChange(charge, type)
   effects.events.push(...events)
   effects.audit.push(...audit)
 }

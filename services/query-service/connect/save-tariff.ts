@@ -60,7 +60,7 @@ const fingerprintOf = async (
   { displayName: _, contractEnd: __, schedule, ...desiredTariff }: DesiredTariff,
   location: StoredLocation,
 ): Promise<string> => {
-  const terms = await runInTimeSlices(termsToText(schedule), location.accountId)
+  const terms = termsToText(schedule)
   return createHash('sha256')
     .update(JSON.stringify([location.id, terms, desiredTariff]))
     .digest('hex')

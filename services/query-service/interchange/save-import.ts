@@ -63,7 +63,7 @@ const removeReplaced = async (
   for (const id of deletedCharges) {
     const deleted = await deleteCharge(transaction, id, at)
     if (!deleted.ok) return deleted
-    effects.push(await chargeChange(deleted.value, 'charge.delete'))
+    effects.push(chargeChange(deleted.value, 'charge.delete'))
   }
   return accepted(effects)
 }
@@ -92,7 +92,7 @@ const saveCharge = async (
   const created = await createCharge(transaction, { locationId, terms, planId: null, planVersion: null }, at)
   if (!created.ok) return created
   await saveImportSource(transaction, 'charges', created.value.id, sourceId)
-  return accepted({ id: created.value.id, effects: await chargeChange(created.value, 'charge.create') })
+  return accepted({ id: created.value.id, effects: chargeChange(created.value, 'charge.create') })
 }
 
 /** Create the objects of steps that have no equal stored object. Refuses what `save` refuses. */

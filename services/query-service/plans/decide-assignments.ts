@@ -25,17 +25,16 @@ const unknownLocation: Refusal = refused(
 ).refusal
 
 /** Decide the elements of one location one after the other, so that each sees the accepted ones before it. */
-function* decideLocation(
+export const decideLocation = (
   terms: StoredPlanTerms,
   loaded: LoadedSite | undefined,
   elements: readonly Element[],
   at: number,
-): Generator<null, DecidedPage> {
+): DecidedPage => {
   const drafts: (AssignmentDraft & { readonly number: number })[] = []
   const failed: FailedAssignment[] = []
   let changes: SiteChanges | null = null
   for (const { number, locationId, startDay, endDay } of elements) {
-    yield null
     const draft = { id: newAssignmentId(at), number, locationId, startDay, endDay }
     const assignments = [...(loaded?.assignments ?? []), ...drafts]
     const overlap = refuseOverlap(locationId, draft, assignments)
@@ -58,19 +57,6 @@ function* decideLocation(
     failed,
     decided: first === undefined || changes === null ? [] : [{ locationId: first.locationId, changes }],
   }
-}
-
-/** Decide the elements of a page of locations. Yields before each element. */
-export function* decidePage(
-  terms: StoredPlanTerms,
-  sites: ReadonlyMap<string, LoadedSite>,
-  byLocation: ReadonlyMap<string, readonly Element[]>,
-  page: readonly string[],
-  at: number,
-): Generator<null, readonly DecidedPage[]> {
-  const decided: DecidedPage[] = []
-  for (const id of page) decided.push(yield* decideLocation(terms, sites.get(id), byLocation.get(id) ?? [], at))
-  return decided
 }
 
 /** Number the elements of a body, and refuse the elements that could not be read. */

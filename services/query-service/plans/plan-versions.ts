@@ -86,7 +86,7 @@ const versionChange = async <T extends object>(
   transaction: TenantTransaction,
   before: StoredPlan,
   { impact, action, at }: { readonly impact: Impact | null; readonly action: string; readonly at: number },
-  answer: (plan: Awaited<ReturnType<typeof withPrices>>) => Promise<T>,
+  answer: (plan: Awaited<ReturnType<typeof withPrices>>) => T,
 ): Promise<Result<Change<T>>> => {
   const refusal = await checkSites(transaction, before.id, impact)
   if (refusal !== null) return { ok: false, refusal }
@@ -94,7 +94,7 @@ const versionChange = async <T extends object>(
   const plan = await retrievePlan(transaction, before.id)
   if (plan === null) return noPlan
   const shown = await withPrices(transaction, plan)
-  const value = await answer(shown)
+  const value = answer(shown)
   return accepted({
     value,
     events: await planEvents(transaction, 'plan.update', plan, [], at),
@@ -103,13 +103,11 @@ const versionChange = async <T extends object>(
 }
 
 /** Return the function that answers with a version of a changed plan. */
-const versionAnswer =
-  (version: number, { caller }: Pick<RequestOf<Operation>, 'caller'>) =>
-  (plan: Awaited<ReturnType<typeof withPrices>>) => {
-    const found = plan.versions.find(one => one.version === version)
-    if (found === undefined) throw new Error('A stored version was lost.')
-    return runInTimeSlices(versionToWire(found, plan), caller.accountId)
-  }
+const versionAnswer = (version: number) => (plan: Awaited<ReturnType<typeof withPrices>>) => {
+  const found = plan.versions.find(one => one.version === version)
+  if (found === undefined) throw new Error('A stored version was lost.')
+  return versionToWire(found, plan)
+}
 
 const createBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(planVersionCreate, request =>
@@ -123,7 +121,7 @@ const createBinding = (dependencies: QueryServiceDependencies): Binding =>
       const created = await createVersion(transaction, plan, from, prices, request.at)
       if (!created.ok) return created
       const context = { impact, action: 'plan.version_create', at: request.at }
-      return versionChange(transaction, plan, context, versionAnswer(created.value.version, request))
+      return versionChange(transaction, plan, context, versionAnswer(created.value.version))
     }),
   )
 
@@ -147,7 +145,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       const updated = await updateVersion(transaction, plan, version, patch)
       if (!updated.ok) return updated
       const context = { impact, action: 'plan.version_update', at: request.at }
-      return versionChange(transaction, plan, context, versionAnswer(version.version, request))
+      return versionChange(transaction, plan, context, versionAnswer(version.version))
     }),
   )
 
@@ -159,7 +157,7 @@ const deleteBinding = (dependencies: QueryServiceDependencies): Binding =>
       const deleted = await deleteVersion(transaction, plan, versionNumber(request))
       if (!deleted.ok) return deleted
       const context = { impact, action: 'plan.version_delete', at: request.at }
-      return versionChange(transaction, plan, context, async () => ({ message: 'Accepted' as const }))
+      return versionChange(transaction, plan, context, () => ({ message: 'Accepted' as const }))
     }),
   )
 

@@ -63,7 +63,7 @@ const createBinding = (dependencies: QueryServiceDependencies): Binding =>
       const prices = { tariffs: read.value.tariffs ?? [], charges: read.value.charges ?? [] }
       const plan = await createPlan(transaction, { name, currencyCode }, prices, request.at)
       if (!plan.ok) return plan
-      const value = await runInTimeSlices(planToWire(await withPrices(transaction, plan.value)), accountId)
+      const value = planToWire(await withPrices(transaction, plan.value))
       return accepted({
         value,
         events: await planEvents(transaction, 'plan.create', plan.value, [], request.at),
@@ -75,11 +75,10 @@ const createBinding = (dependencies: QueryServiceDependencies): Binding =>
 const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(planUpdate, request =>
     changeOrRehearse(dependencies, planUpdate, request, async transaction => {
-      const { accountId } = request.caller
       const before = await lockPlan(transaction, request.id, 'update')
       if (before === null) return noPlan
       const { name, dry_run: _, ...others } = request.body
-      const shown = await runInTimeSlices(planToWire(await withPrices(transaction, before)), accountId)
+      const shown = planToWire(await withPrices(transaction, before))
       const advice = 'change prices with a version, or create another plan'
       const fixedFieldRefusal = refuseFixedChange(others, shown, [], advice)
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
@@ -119,7 +118,7 @@ export const planOperations = (dependencies: QueryServiceDependencies): readonly
         return plan === null ? null : withPrices(transaction, plan)
       },
       noPlan,
-      plan => runInTimeSlices(planToWire(plan), request.caller.accountId),
+      plan => planToWire(plan),
     ),
   ),
   updateBinding(dependencies),

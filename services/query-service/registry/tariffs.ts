@@ -19,7 +19,7 @@ import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { scheduleText } from '../../domain/tariff/compiled-schedule.ts'
 import type { TariffVersion } from '../../domain/tariff/tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import { mapInTimeSlices, runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { EventDraft } from '../../platform/postgres/events/events.ts'
 import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
@@ -83,7 +83,7 @@ export const tariffChange = async (
   action: string,
   at: number,
 ): Promise<Change<TariffWire>> => {
-  const value = await runInTimeSlices(tariffToWire(tariff, at), transaction.accountId)
+  const value = tariffToWire(tariff, at)
   return {
     value,
     events: await locationEvents(transaction, tariff.locationId, at),
@@ -128,16 +128,6 @@ const validateZone = async (
 
 const recreateAdvice = 'delete the tariff, with void=true if it must never have applied, and create another one'
 
-/** Decode and convert the tariffs of a list one by one, so that only one decoded tariff is in memory. */
-function* listToWire(
-  tariffs: readonly (() => Generator<void, StoredTariff>)[],
-  at: number,
-): Generator<void, readonly TariffWire[]> {
-  const written: TariffWire[] = []
-  for (const read of tariffs) written.push(yield* tariffToWire(yield* read(), at, { inList: true }))
-  return written
-}
-
 const createBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(tariffCreate, async request => {
     const read = await runInTimeSlices(readTariffDraft(request.body), request.caller.accountId)
@@ -170,7 +160,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       const tariff = await retrieveTariff(transaction, request.id)
       if (tariff === null) return noTariff
       const { accountId } = request.caller
-      const shown = await runInTimeSlices(tariffToWire(tariff, request.at), accountId)
+      const shown = tariffToWire(tariff, request.at)
       const { dry_run: _, ...sent } = request.body
       const fixedFieldRefusal = refuseFixedChange(sent, shown, Object.keys(tariffPatch), recreateAdvice)
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
@@ -203,13 +193,12 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
         locationId !== null && (await retrieveLocation(transaction, locationId)) === null
           ? noNamedObject('location', 'location_id')
           : listTariffPage(transaction, { locationId, direction, type }, page),
-      tariffs => runInTimeSlices(listToWire(tariffs, request.at), request.caller.accountId),
+      tariffs =>
+        mapInTimeSlices(tariffs, read => tariffToWire(read(), request.at, { inList: true }), request.caller.accountId),
     )
   }),
   bind(tariffRetrieve, request =>
-    answerOne(dependencies, request, retrieveTariff, noTariff, tariff =>
-      runInTimeSlices(tariffToWire(tariff, request.at), request.caller.accountId),
-    ),
+    answerOne(dependencies, request, retrieveTariff, noTariff, tariff => tariffToWire(tariff, request.at)),
   ),
   updateBinding(dependencies),
   bind(tariffDelete, request =>

@@ -1,7 +1,6 @@
 import sql from 'sql-template-tag'
 import { fetchSource, type MarketFetchOptions } from '../../../services/background/market-feeds/fetch-feed.ts'
 import { sharedSources } from '../../../services/domain/market-feed/shared-sources.ts'
-import { runToEnd } from '../../../services/domain/run-to-end.ts'
 import type { FeedConfig } from '../../../services/platform/config/feed-config.ts'
 import { type FeedSource, listFeedSources } from '../../../services/platform/postgres/pricing/market-feeds.ts'
 import { readMarketPrices } from '../../../services/platform/postgres/pricing/market-prices.ts'
@@ -92,6 +91,6 @@ export const makeTariff = async (
   await database.operator(sql`
     insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, market_rates, closed_at, terms, time_created)
     values (${accountId}, ${liveMode}, ${`trf_${id}`}, ${`loc_${id}`}, ${direction}, 'COMMODITY', 'MANUAL', 'CONNECTED', ${marketRates},
-      ${closedAt}::timestamptz, ${runToEnd(termsToText(tieredSchedule(0n)))}, now())`)
+      ${closedAt}::timestamptz, ${termsToText(tieredSchedule(0n))}, now())`)
   return `trf_${id}`
 }

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { runToEnd } from '../../../services/domain/run-to-end.ts'
 import { termsToText } from '../../../services/platform/postgres/pricing/tariff-row.ts'
 import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
 import { tieredSchedule } from '../../support/registry/drafts.ts'
@@ -27,9 +26,7 @@ const seed = async (market: string): Promise<readonly string[]> => {
   const hours = [
     { validFrom: 0, validTo: 86_400, rate: [{ fixed: 0n, to: null, surchargeFixed: 0n, surchargePercentage: 0n }] },
   ]
-  const terms = runToEnd(
-    termsToText([{ ...entry, months: ['All'], dates: [], daysAndHours: [{ days: ['All'], hours }] }]),
-  )
+  const terms = termsToText([{ ...entry, months: ['All'], dates: [], daysAndHours: [{ days: ['All'], hours }] }])
   await fixture.database.operator(sql`
     insert into locations (account_id, live_mode, id, timezone, currency_code, import_market_source_id, time_created)
     select ${accountId}, ${liveMode}, id, 'UTC', 'EUR', ${market}, now() from unnest(${ids}::text[]) as l(id)`)

@@ -2,7 +2,6 @@ import sql from 'sql-template-tag'
 import { afterAll, describe, expect, it } from 'vitest'
 import { publishEvents } from '../../../services/background/event-relay.ts'
 import { fanOutPage } from '../../../services/background/price-fan-out.ts'
-import { runToEnd } from '../../../services/domain/run-to-end.ts'
 import { Failure } from '../../../services/platform/failure.ts'
 import { eventTopic, type Log } from '../../../services/platform/log/log.ts'
 import type { EventEnvelope } from '../../../services/platform/log/messages.ts'
@@ -149,7 +148,7 @@ describe('the event relay', () => {
         market_rates, terms, time_created)
       select ${live.accountId}, true, replace(id, 'loc_', 'trf_'), id, 'IMPORT', 'COMMODITY', 'MANUAL', 'CONNECTED',
         true,
-        ${runToEnd(termsToText(tieredSchedule(0n)))}, now() from unnest(${ids}::text[]) as l(id)`)
+        ${termsToText(tieredSchedule(0n))}, now() from unnest(${ids}::text[]) as l(id)`)
     await withOperator(database, keeper =>
       putMarketPrices(keeper, source, [{ start: at, end: at + 3_600_000, value: 5n }]),
     )

@@ -1,7 +1,6 @@
 import sql from 'sql-template-tag'
 import { expect } from 'vitest'
 import { type FanOutPage, fanOutPage } from '../../../services/background/price-fan-out.ts'
-import { runToEnd } from '../../../services/domain/run-to-end.ts'
 import type { Log } from '../../../services/platform/log/log.ts'
 import { partitionKey, partitionOf } from '../../../services/platform/log/partition.ts'
 import { type Lease, takeLease } from '../../../services/platform/postgres/leases.ts'
@@ -67,7 +66,7 @@ export const seed = async (
       terms, time_created)
     select ${accountId}, ${liveMode}, replace(id, 'loc_', 'trf_'), id, ${direction}, 'COMMODITY', 'MANUAL', 'CONNECTED',
       ${marketRates},
-      ${closedAt}::timestamptz, ${voidedAt}::timestamptz, ${runToEnd(termsToText(tieredSchedule(0n)))}, now()
+      ${closedAt}::timestamptz, ${voidedAt}::timestamptz, ${termsToText(tieredSchedule(0n))}, now()
       from unnest(${ids}::text[]) as l(id)`)
   return ids
 }

@@ -5,7 +5,7 @@ import { specialDaysOfCharge } from '../../../domain/plan/plan.ts'
 import { type Result, refused } from '../../../domain/refusal.ts'
 import { specialDaysOf } from '../../../domain/tariff/special-days.ts'
 import type { ScheduleEntry, SpecialDay, TariffDirection, TariffType } from '../../../domain/tariff/tariff.ts'
-import { runInTimeSlices } from '../../concurrency/time-slices.ts'
+import { mapInTimeSlices } from '../../concurrency/time-slices.ts'
 import { readFirst } from '../database.ts'
 import { ownedBy } from '../page.ts'
 import { type ChargeRow, chargeTermsFromRow, chargeTermsToRow } from '../pricing/charge-row.ts'
@@ -45,32 +45,22 @@ type TariffRow = Omit<PlanTariffTerms, 'schedule'> & {
   readonly terms: string
 }
 
-function* tariffRows(tariffs: readonly PlanTariffTerms[]): Generator<void, readonly TariffRow[]> {
-  const rows: TariffRow[] = []
-  const keys = new Set<string>()
-  for (const { schedule, ...members } of tariffs) {
-    const terms = yield* termsToText(schedule)
-    const key = keyOf(JSON.stringify(members) + terms, keys)
-    keys.add(key)
-    rows.push({ ...members, key, terms, specialDays: specialDaysOf(schedule) })
-  }
-  return rows
+const tariffRow = ({ schedule, ...members }: PlanTariffTerms, keys: Set<string>): TariffRow => {
+  const terms = termsToText(schedule)
+  const key = keyOf(JSON.stringify(members) + terms, keys)
+  keys.add(key)
+  return { ...members, key, terms, specialDays: specialDaysOf(schedule) }
 }
 
 type PlanChargeRow = Pick<ChargeRow, 'terms' | 'schedule'> &
   Pick<ChargeTerms, 'startDay' | 'endDay'> & { readonly key: string; readonly specialDays: readonly SpecialDay[] }
 
-function* chargeRows(charges: readonly ChargeTerms[]): Generator<void, readonly PlanChargeRow[]> {
-  const rows: PlanChargeRow[] = []
-  const keys = new Set<string>()
-  for (const charge of charges) {
-    const { terms, schedule } = yield* chargeTermsToRow(charge)
-    const key = keyOf(`${terms}${schedule}`, keys)
-    keys.add(key)
-    const { startDay, endDay } = charge
-    rows.push({ key, terms, schedule, startDay, endDay, specialDays: specialDaysOfCharge(charge) })
-  }
-  return rows
+const chargeRow = (charge: ChargeTerms, keys: Set<string>): PlanChargeRow => {
+  const { terms, schedule } = chargeTermsToRow(charge)
+  const key = keyOf(`${terms}${schedule}`, keys)
+  keys.add(key)
+  const { startDay, endDay } = charge
+  return { key, terms, schedule, startDay, endDay, specialDays: specialDaysOfCharge(charge) }
 }
 
 /** Version of a plan, by its number. */
@@ -85,7 +75,8 @@ export const writePlanTariffs = async (
   const { accountId, liveMode, query } = transaction
   await query(sql`
     delete from plan_tariffs where ${ownedBy(transaction)} and plan_id = ${planId} and version = ${version}`)
-  const rows = await runInTimeSlices(tariffRows(tariffs), accountId)
+  const keys = new Set<string>()
+  const rows = await mapInTimeSlices(tariffs, tariff => tariffRow(tariff, keys), accountId)
   for (const [place, row] of rows.entries())
     await query(sql`
       insert into plan_tariffs (account_id, live_mode, plan_id, version, key, place, direction, type, display_name,
@@ -110,7 +101,8 @@ export const writePlanCharges = async (
   }
   await query(sql`
     delete from plan_charges where ${ownedBy(transaction)} and plan_id = ${planId} and version = ${version}`)
-  const rows = await runInTimeSlices(chargeRows(charges), accountId)
+  const keys = new Set<string>()
+  const rows = await mapInTimeSlices(charges, charge => chargeRow(charge, keys), accountId)
   for (const [place, row] of rows.entries())
     await query(sql`
       insert into plan_charges (account_id, live_mode, plan_id, version, key, place, start_day, end_day, special_days,
@@ -140,29 +132,18 @@ export const refuseSize = async (transaction: TenantTransaction, planId: string)
 type StoredTariffRow = TariffRow & { readonly version: number }
 type StoredChargeRow = PlanChargeRow & { readonly version: number }
 
-function* readTariff({ terms, version, ...row }: StoredTariffRow): Generator<void, VersionOf<PlanTariffTerms>> {
+const readTariff = ({ terms, version, ...row }: StoredTariffRow): VersionOf<PlanTariffTerms> => {
   const { direction, type, displayName, providerId, component, marketRates } = row
-  const schedule = yield* scheduleFromText(terms)
+  const schedule = scheduleFromText(terms)
   return { version, value: { direction, type, displayName, providerId, component, marketRates, schedule } }
 }
 
-function* readCharge({ terms, schedule, version }: StoredChargeRow): Generator<void, VersionOf<ChargeTerms>> {
-  return { version, value: yield* chargeTermsFromRow({ terms, schedule }) }
-}
+const readCharge = ({ terms, schedule, version }: StoredChargeRow): VersionOf<ChargeTerms> => ({
+  version,
+  value: chargeTermsFromRow({ terms, schedule }),
+})
 
 type VersionOf<T> = { readonly version: number; readonly value: T }
-
-function* readEach<Row, T>(
-  rows: readonly Row[],
-  read: (row: Row) => Generator<void, T>,
-): Generator<void, readonly T[]> {
-  const values: T[] = []
-  for (const row of rows) {
-    values.push(yield* read(row))
-    yield
-  }
-  return values
-}
 
 const byVersion = <T>(values: readonly VersionOf<T>[]): ReadonlyMap<number, readonly T[]> =>
   new Map(
@@ -183,7 +164,7 @@ export const readPlanPrices = async (
   const charges = await query<StoredChargeRow>(sql`
     select version, terms::text as terms, schedule::text as schedule
     from plan_charges where ${owned} and plan_id = ${planId} order by version, place`)
-  const tariffsOf = byVersion(await runInTimeSlices(readEach(tariffs.rows, readTariff), accountId))
-  const chargesOf = byVersion(await runInTimeSlices(readEach(charges.rows, readCharge), accountId))
+  const tariffsOf = byVersion(await mapInTimeSlices(tariffs.rows, readTariff, accountId))
+  const chargesOf = byVersion(await mapInTimeSlices(charges.rows, readCharge, accountId))
   return version => ({ tariffs: tariffsOf.get(version) ?? [], charges: chargesOf.get(version) ?? [] })
 }

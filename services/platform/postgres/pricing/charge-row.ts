@@ -32,31 +32,29 @@ const readInteger = (name: string, value: unknown): unknown => {
 }
 
 /**
- * Write terms as the columns `terms` and `schedule`, in steps: integers as decimal texts.
+ * Write terms as the columns `terms` and `schedule`: integers as decimal texts.
  * Law: `chargeTermsFromRow` returns equal terms.
  */
-export function* chargeTermsToRow(terms: ChargeTerms): Generator<void, Pick<ChargeRow, 'terms' | 'schedule'>> {
+export const chargeTermsToRow = (terms: ChargeTerms): Pick<ChargeRow, 'terms' | 'schedule'> => {
   const schedule = terms.kind === 'USAGE' ? terms.schedule : null
   const others = terms.kind === 'USAGE' ? { ...terms, schedule: null } : terms
   return {
     terms: JSON.stringify(others, pricesAsTexts),
-    schedule: schedule === null ? null : yield* termsToText(schedule),
+    schedule: schedule === null ? null : termsToText(schedule),
   }
 }
 
-/** Read the columns `terms` and `schedule`, in steps. */
-export function* chargeTermsFromRow({
-  terms: text,
-  schedule,
-}: Pick<ChargeRow, 'terms' | 'schedule'>): Generator<void, ChargeTerms> {
+/** Read the columns `terms` and `schedule`. */
+export const chargeTermsFromRow = ({ terms: text, schedule }: Pick<ChargeRow, 'terms' | 'schedule'>): ChargeTerms => {
   const terms: ChargeTerms = JSON.parse(text, readInteger)
-  const entries: readonly ScheduleEntry[] | null = schedule === null ? null : yield* scheduleFromText(schedule)
+  const entries: readonly ScheduleEntry[] | null = schedule === null ? null : scheduleFromText(schedule)
   return terms.kind === 'USAGE' ? { ...terms, schedule: entries } : terms
 }
 
-export function* chargeFromRow({ terms, schedule, ...stored }: ChargeRow): Generator<void, StoredCharge> {
-  return { ...stored, terms: yield* chargeTermsFromRow({ terms, schedule }) }
-}
+export const chargeFromRow = ({ terms, schedule, ...stored }: ChargeRow): StoredCharge => ({
+  ...stored,
+  terms: chargeTermsFromRow({ terms, schedule }),
+})
 
 /** Return a stored charge as the domain reads it. */
 export const chargeOf = ({ id, planId, terms }: StoredCharge): Charge => ({ ...terms, id, planId })

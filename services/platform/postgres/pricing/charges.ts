@@ -3,7 +3,6 @@ import type { ChargeTerms } from '../../../domain/charge/charge.ts'
 import { validateCharge, validateChargeDays } from '../../../domain/charge/validate-charge.ts'
 import { noNamedObject, noObject } from '../../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
-import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { hasRow, readFirst } from '../database.ts'
@@ -50,7 +49,7 @@ export const createCharge = async (
   const calendar = await holdCalendarOfLocation(transaction, locationId)
   const dayRefusal = validateChargeDays(terms, calendar)
   if (dayRefusal !== null) return { ok: false, refusal: dayRefusal }
-  const row = await runInTimeSlices(chargeTermsToRow(terms), accountId)
+  const row = chargeTermsToRow(terms)
   const excess = await findExcess(transaction, locationId, row.schedule)
   if (excess !== null) return excess
   const id = newId('charge', at)
@@ -108,7 +107,7 @@ const findCharge = async (
 ): Promise<StoredCharge | null> => {
   const row = await readFirst(transaction.query)<ChargeRow>(sql`
     select ${chargeColumns} from charges where ${ownedBy(transaction)} and id = ${id} and ${isVisible} ${lock}`)
-  return row === null ? null : runInTimeSlices(chargeFromRow(row), transaction.accountId)
+  return row === null ? null : chargeFromRow(row)
 }
 
 /** Retrieve a charge and lock it until the transaction ends. */
@@ -126,7 +125,7 @@ export const updateCharge = async (
   const terms = { ...before.terms, ...patch }
   const refusal = validateCharge(terms)
   if (refusal !== null) return { ok: false, refusal }
-  const row = await runInTimeSlices(chargeTermsToRow(terms), transaction.accountId)
+  const row = chargeTermsToRow(terms)
   await transaction.query(sql`
     update charges set terms = ${row.terms} where ${ownedBy(transaction)} and id = ${before.id}`)
   return accepted({ ...before, terms })
@@ -173,7 +172,7 @@ export const listChargePage = async (
   transaction: TenantTransaction,
   { locationId }: { readonly locationId: string | null },
   paging: Paging,
-): Promise<Result<Page<() => Generator<void, StoredCharge>>>> => {
+): Promise<Result<Page<() => StoredCharge>>> => {
   const listing = {
     table: 'charges',
     columns: chargeColumns,

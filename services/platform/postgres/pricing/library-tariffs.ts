@@ -1,7 +1,5 @@
 import sql from 'sql-template-tag'
 import type { ScheduleEntry, TariffDirection, TariffType } from '../../../domain/tariff/tariff.ts'
-import { runInTimeSlices } from '../../concurrency/time-slices.ts'
-import { writeJson } from '../../write-json.ts'
 import { toTimestamp } from '../column.ts'
 import type { AddressType } from '../connect/providers.ts'
 import type { Query } from '../database.ts'
@@ -33,9 +31,7 @@ const columns = sql`
   currency_code as "currencyCode", direction, type,
   coalesce((terms ->> 'market_rates')::boolean, false) as "marketRates", terms::text as terms`
 
-function* fromRow({ terms, ...row }: Row): Generator<void, LibraryTariff> {
-  return { ...row, schedule: yield* scheduleFromText(terms) }
-}
+const fromRow = ({ terms, ...row }: Row): LibraryTariff => ({ ...row, schedule: scheduleFromText(terms) })
 
 /** Conditions of a library search: providers, address and kind of the tariff. */
 export type LibraryFilter = {
@@ -63,7 +59,7 @@ export const listLibraryTariffs = async (query: Query, filter: LibraryFilter): P
 export const findLibraryTariff = async (query: Query, id: string): Promise<LibraryTariff | null> => {
   const { rows } = await query<Row>(sql`select ${columns} from library_tariffs where id = ${id}`)
   const [row] = rows
-  return row === undefined ? null : runInTimeSlices(fromRow(row))
+  return row === undefined ? null : fromRow(row)
 }
 
 /**
@@ -76,9 +72,7 @@ export const putLibraryTariffs = async (
   at: number,
 ): Promise<void> => {
   for (const one of tariffs) {
-    const terms = await runInTimeSlices(
-      writeJson({ schedule: one.schedule, market_rates: one.marketRates }, pricesAsTexts),
-    )
+    const terms = JSON.stringify({ schedule: one.schedule, market_rates: one.marketRates }, pricesAsTexts)
     await operator(sql`
       insert into library_tariffs (id, provider_id, name, description, countries, address_types, currency_code,
         direction, type, terms, time_created)

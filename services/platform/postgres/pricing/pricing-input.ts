@@ -1,6 +1,6 @@
 import sql, { raw } from 'sql-template-tag'
 import type { Tariff } from '../../../domain/tariff/tariff.ts'
-import { runInTimeSlices } from '../../concurrency/time-slices.ts'
+import { startTimeSlices } from '../../concurrency/time-slices.ts'
 import { toTimestamp } from '../column.ts'
 import type { Query } from '../database.ts'
 import { addBlock, inBlocks, noPrices, type PriceColumns, type ReadPrices } from './price-block.ts'
@@ -87,22 +87,23 @@ export const loadLocationPricing = async (
     left join calendars c on c.id = l.calendar_id
     left join tariffs t on t.account_id = l.account_id and t.live_mode = l.live_mode and t.location_id = l.id
       and t.voided_at is null`)
-  return runInTimeSlices(pricingFrom(rows))
+  return pricingFrom(rows)
 }
 
-/** Read rows of tariffs, one location after the other. */
-function* pricingFrom(rows: readonly PricingRow[]): Generator<void, readonly LocationPricing[]> {
+/** Read rows of tariffs. Other work runs between two rows. */
+const pricingFrom = async (rows: readonly PricingRow[]): Promise<readonly LocationPricing[]> => {
+  const slices = startTimeSlices()
   const byLocation = new Map<string, { readonly row: PricingRow; readonly tariffs: Map<string, Tariff> }>()
   for (const row of rows) {
     const key = `${row.accountId}/${row.liveMode}/${row.locationId}`
     const known = byLocation.get(key) ?? { row, tariffs: new Map<string, Tariff>() }
     byLocation.set(key, known)
     if (row.tariffId === null) continue
-    const tariff = yield* tariffFromTerms(row)
+    const tariff = tariffFromTerms(row)
     // Records from before the deletion of the location are priced as if the tariff had stayed.
     const isOfDeleted = row.deletedAt !== null && tariff.closedAt === row.deletedAt
     known.tariffs.set(tariff.id, isOfDeleted ? { ...tariff, closedAt: null } : tariff)
-    yield
+    if (slices.isOver()) await slices.pause()
   }
   return [...byLocation.values()].map(({ row, tariffs }) => {
     const { accountId, liveMode, locationId, revision, currencyCode, timezone, deletedAt, calendarId } = row
@@ -184,11 +185,12 @@ export const loadSourcePrices = async (
     left join lateral (select true as published, * from (${blocksOf(true)}) as published
       union all select false, * from (${blocksOf(false)}) as forecast) as b on true
     order by s.id, b.block`)
-  return runInTimeSlices(sourcesFrom(rows))
+  return sourcesFrom(rows)
 }
 
-/** Read rows of sources, one block of prices after the other. */
-function* sourcesFrom(rows: readonly SourceRow[]): Generator<void, readonly SourcePrices[]> {
+/** Read rows of sources. Other work runs between two blocks of prices. */
+const sourcesFrom = async (rows: readonly SourceRow[]): Promise<readonly SourcePrices[]> => {
+  const slices = startTimeSlices()
   const sources = new Map<
     string,
     Omit<SourceRow, 'published' | 'prices'> & { readonly published: ReadPrices; readonly forecast: ReadPrices }
@@ -197,7 +199,7 @@ function* sourcesFrom(rows: readonly SourceRow[]): Generator<void, readonly Sour
     const source = sources.get(row.sourceId) ?? { ...row, published: noPrices(), forecast: noPrices() }
     sources.set(row.sourceId, source)
     if (prices !== null) addBlock(published === true ? source.published : source.forecast, prices)
-    yield
+    if (slices.isOver()) await slices.pause()
   }
   return [...sources.values()].map(({ published: { confidences: _, ...published }, forecast, ...source }) => ({
     ...source,

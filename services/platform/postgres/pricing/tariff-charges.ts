@@ -1,5 +1,4 @@
 import sql from 'sql-template-tag'
-import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { toTimestampOrNull } from '../column.ts'
 import { readFirst } from '../database.ts'
 import { ownedBy } from '../page.ts'
@@ -57,7 +56,7 @@ export const writeChargeDays = async (
   { id, terms }: StoredCharge,
   deletedAt: number | null,
 ): Promise<void> => {
-  const row = await runInTimeSlices(chargeTermsToRow(terms), transaction.accountId)
+  const row = chargeTermsToRow(terms)
   await transaction.query(sql`
     update charges set terms = ${row.terms}, deleted_at = ${toTimestampOrNull(deletedAt)}
     where ${ownedBy(transaction)} and id = ${id}`)

@@ -7,8 +7,7 @@ import {
   type TariffVersion,
 } from '../../../domain/tariff/tariff.ts'
 import type { Tenant } from '../../../domain/tenant.ts'
-import { runInTimeSlices } from '../../concurrency/time-slices.ts'
-import { writeJson } from '../../write-json.ts'
+import { mapInTimeSlices } from '../../concurrency/time-slices.ts'
 import { percentageFromText, pricesAsTexts } from './price-json.ts'
 
 export type ConnectionType = 'MANUAL' | 'LIBRARY' | 'DIRECT' | 'MARKET'
@@ -79,7 +78,7 @@ export type TermsRow = Omit<Tariff, 'id' | 'component' | 'planId' | 'schedule' |
   readonly versions: string
 }
 
-export function* tariffFromTerms(row: TermsRow): Generator<void, Tariff> {
+export const tariffFromTerms = (row: TermsRow): Tariff => {
   const { tariffId: id, direction, type, marketRates, contractStart, contractEnd, closedAt, planId } = row
   const component = row.component ?? defaultTariffComponents[type]
   return {
@@ -92,33 +91,21 @@ export function* tariffFromTerms(row: TermsRow): Generator<void, Tariff> {
     closedAt,
     component,
     planId,
-    ...(yield* pricesFromText(row.terms, row.versions)),
+    ...pricesFromText(row.terms, row.versions),
   }
 }
 
-export function* tariffFromRow({ terms, versions, ...tariff }: TariffRow): Generator<void, StoredTariff> {
+export const tariffFromRow = ({ terms, versions, ...tariff }: TariffRow): StoredTariff => {
   const component = tariff.component ?? defaultTariffComponents[tariff.type]
-  return { ...tariff, component, ...(yield* pricesFromText(terms, versions)) }
+  return { ...tariff, component, ...pricesFromText(terms, versions) }
 }
 
 /** Read tariffs in the time slices of an account, or of the service. */
 export const readTariffRows = <Row, Item>(
   rows: readonly Row[],
-  read: (row: Row) => Generator<void, Item>,
+  read: (row: Row) => Item,
   account?: string,
-): Promise<readonly Item[]> => runInTimeSlices(readAll(rows, read), account)
-
-function* readAll<Row, Item>(
-  rows: readonly Row[],
-  read: (row: Row) => Generator<void, Item>,
-): Generator<void, readonly Item[]> {
-  const items: Item[] = []
-  for (const row of rows) {
-    items.push(yield* read(row))
-    yield
-  }
-  return items
-}
+): Promise<readonly Item[]> => mapInTimeSlices(rows, read, account)
 
 const maxCachedTexts = 5_000
 
@@ -126,16 +113,13 @@ const maxCachedTexts = 5_000
  * Create a reader of `terms` or `versions`. Many tariffs have equal texts: equal texts are parsed once and share one
  * value.
  */
-const textReader = <T>(
-  schedulesOf: (value: T) => readonly (readonly StoredEntry[])[],
-): ((text: string) => Generator<void, T>) => {
+const textReader = <T>(schedulesOf: (value: T) => readonly (readonly StoredEntry[])[]): ((text: string) => T) => {
   const read = new Map<string, T>()
-  return function* (text) {
+  return text => {
     const known = read.get(text)
     if (known !== undefined) return known
     const value: T = JSON.parse(text)
-    yield
-    for (const schedule of schedulesOf(value)) yield* readRates(schedule)
+    for (const schedule of schedulesOf(value)) readRates(schedule)
     if (read.size >= maxCachedTexts) read.clear()
     read.set(text, value)
     return value
@@ -152,18 +136,12 @@ type RateJson = Readonly<Partial<Record<SurchargeName, string>>> & {
 type StoredTimeBand = { rate: readonly (RateJson | Rate)[] }
 type StoredEntry = { readonly daysAndHours: readonly { readonly hours: readonly StoredTimeBand[] }[] }
 
-/** Time bands between two points at which the work can pause. */
-const bandsPerStep = 16
-
 /** Convert the rates of a schedule in place. */
-function* readRates(schedule: readonly StoredEntry[]): Generator<void, void> {
-  let count = 0
+const readRates = (schedule: readonly StoredEntry[]): void => {
   for (const { daysAndHours } of schedule) {
     for (const { hours } of daysAndHours) {
       for (const timeBand of hours) {
         timeBand.rate = (timeBand.rate as readonly RateJson[]).map(rateFromJson)
-        count += 1
-        if (count % bandsPerStep === 0) yield
       }
     }
   }
@@ -177,14 +155,12 @@ const readVersions = textReader<readonly TariffVersion[]>(versions =>
 )
 
 /** Read the column `terms`. */
-export function* scheduleFromText(text: string): Generator<void, readonly ScheduleEntry[]> {
-  return (yield* readTerms(text)).schedule
-}
+export const scheduleFromText = (text: string): readonly ScheduleEntry[] => readTerms(text).schedule
 
 /** Read the columns `terms` and `versions`; the member `versions` is absent if there are none. */
-function* pricesFromText(terms: string, versions: string): Generator<void, Pick<Tariff, 'schedule' | 'versions'>> {
-  const schedule = yield* scheduleFromText(terms)
-  return versions === '[]' ? { schedule } : { schedule, versions: yield* readVersions(versions) }
+const pricesFromText = (terms: string, versions: string): Pick<Tariff, 'schedule' | 'versions'> => {
+  const schedule = scheduleFromText(terms)
+  return versions === '[]' ? { schedule } : { schedule, versions: readVersions(versions) }
 }
 
 const rateFromJson = (rate: RateJson): Rate => ({
@@ -195,10 +171,8 @@ const rateFromJson = (rate: RateJson): Rate => ({
   ),
 })
 
-/** Write a schedule as the column `terms`, in steps: amounts as decimal texts of their integers. */
-export const termsToText = (schedule: readonly ScheduleEntry[]): Generator<void, string> =>
-  writeJson({ schedule }, pricesAsTexts)
+/** Write a schedule as the column `terms`: amounts as decimal texts of their integers. */
+export const termsToText = (schedule: readonly ScheduleEntry[]): string => JSON.stringify({ schedule }, pricesAsTexts)
 
-/** Write later versions as the column `versions`, in steps. */
-export const versionsToText = (versions: readonly TariffVersion[]): Generator<void, string> =>
-  writeJson(versions, pricesAsTexts)
+/** Write later versions as the column `versions`. */
+export const versionsToText = (versions: readonly TariffVersion[]): string => JSON.stringify(versions, pricesAsTexts)

@@ -10,7 +10,6 @@ import {
 } from '../../../domain/tariff/tariff.ts'
 import { changedInterval, type OpenInterval, overlappingTariff } from '../../../domain/tariff/tariff-change.ts'
 import { withVersion } from '../../../domain/tariff/tariff-version.ts'
-import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
 import { readFirst } from '../database.ts'
@@ -93,7 +92,7 @@ export const createTariff = async (
   const others = await tariffsOf(transaction, draft.locationId)
   const other = overlappingTariff(tariff, others)
   if (other !== undefined) return overlapRefusal(other.id, 'contract_start_date')
-  const terms = await runInTimeSlices(termsToText(draft.schedule), accountId)
+  const terms = termsToText(draft.schedule)
   await query(sql`
     insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, display_name,
       provider_id,
@@ -160,7 +159,7 @@ export const updateTariff = async (
   if (dayRefusal !== null) return dayRefusal
   const patched = { ...before, ...members }
   const tariff = version === undefined ? patched : withVersion(patched, version)
-  const versions = await runInTimeSlices(versionsToText(tariff.versions ?? []), transaction.accountId)
+  const versions = versionsToText(tariff.versions ?? [])
   if ((tariff.versions ?? []).length >= maxVersions || versions.length > maxVersionsLength) return tooManyVersions
   if (tariff.contractEnd === before.contractEnd && version === undefined) {
     await writePatch(transaction, tariff, versions)
@@ -183,7 +182,7 @@ const tooManyVersions = refused(
 )
 
 const writePatch = async (transaction: TenantTransaction, tariff: StoredTariff, versions: string): Promise<void> => {
-  const terms = await runInTimeSlices(termsToText(tariff.schedule), transaction.accountId)
+  const terms = termsToText(tariff.schedule)
   await transaction.query(sql`
     update tariffs set display_name = ${tariff.displayName}, provider_id = ${tariff.providerId},
       contract_end = ${toTimestampOrNull(tariff.contractEnd)}, terms = ${terms}, versions = ${versions},
@@ -228,7 +227,7 @@ export const retrieveTariff = async (transaction: TenantTransaction, id: string)
   const { rows } = await transaction.query<TariffRow>(sql`
     select ${tariffColumns} from tariffs where ${ownedBy(transaction)} and id = ${id} and ${isActiveTariff}`)
   const [row] = rows
-  return row === undefined ? null : runInTimeSlices(tariffFromRow(row), transaction.accountId)
+  return row === undefined ? null : tariffFromRow(row)
 }
 
 /** Conditions of a list of tariffs; null for no condition. */
@@ -273,7 +272,7 @@ export const listTariffPage = async (
   transaction: TenantTransaction,
   filter: TariffFilter,
   paging: Paging,
-): Promise<Result<Page<() => Generator<void, StoredTariff>>>> => {
+): Promise<Result<Page<() => StoredTariff>>> => {
   const size = sql`pg_column_size(terms) + pg_column_size(versions)`
   const bounded = { ...listing(transaction, filter), size, maxBytes: maxPageBytes }
   const page = await readBoundedPage<TariffRow>(transaction.query, bounded, paging)

@@ -1,6 +1,5 @@
 import sql from 'sql-template-tag'
 import { describe, expect, it } from 'vitest'
-import { runToEnd } from '../../../../../services/domain/run-to-end.ts'
 import type { ScheduleEntry } from '../../../../../services/domain/tariff/tariff.ts'
 import { recordTopic } from '../../../../../services/platform/log/log.ts'
 import { readOutbox } from '../../../../../services/platform/postgres/events/outbox.ts'
@@ -232,7 +231,7 @@ describe('a page of tariffs that have many prices', () => {
       const { items, hasMore } = await inLive(async tx =>
         acceptedValue(await listTariffPage(tx, filter, { ...newest, ...page })),
       )
-      return { items: items.map(read => runToEnd(read())), hasMore }
+      return { items: items.map(read => read()), hasMore }
     }
     const first = await list({})
     expect(first.hasMore).toBe(true)
