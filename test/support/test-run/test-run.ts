@@ -5,6 +5,7 @@ import { startEmbeddedServer } from '../../../services/platform/postgres/embedde
 import { runFolderVariable, sharedFolderVariable } from '../stores/postgres.ts'
 import { unmountWithin } from '../stores/small-disk.ts'
 import { stopSharedSystems } from '../system/shared-system.ts'
+import { chooseRunSeed } from './run-seed.ts'
 
 /**
  * Create one folder for all temporary files of a test run. It also has the folders of the PostgreSQL server and of the
@@ -24,6 +25,8 @@ export const setup = (): (() => Promise<void>) => {
     stdio: ['pipe', 'ignore', 'ignore'],
   })
   reaper.unref()
+  const seed = chooseRunSeed()
+  process.stdout.write(`Random choices of this run: RUN_SEED=${seed} repeats them.\n`)
   process.env['TMPDIR'] = temporary
   process.env[runFolderVariable] = folder
   process.env[sharedFolderVariable] = shared

@@ -2,6 +2,7 @@ import type { Browser, Page as Tab } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Listener, listen } from '../../../services/platform/http/listen.ts'
 import { languageNames, readTexts } from '../../../services/web/connect/languages.ts'
+import { chooseLanguages } from '../../support/connect/choose-languages.ts'
 import {
   chooseProvider,
   chooseStructure,
@@ -13,6 +14,9 @@ import {
 } from '../../support/connect/connect-browser.ts'
 import { allRoutes, loginFixture, tariffsOf } from '../../support/connect/connect-fixture.ts'
 import { connectAccount, londonAddress } from '../../support/connect/connect-service.ts'
+import { seededRandom } from '../../support/random.ts'
+import { changedFiles } from '../../support/test-run/changed-files.ts'
+import { runSeed } from '../../support/test-run/run-seed.ts'
 import { hasBrowser, launchBrowser } from '../../support/web/browser.ts'
 
 /** Texts that do not fit into their elements, and the page if it is wider than the screen. Runs in the browser. */
@@ -22,6 +26,9 @@ const findOverflow = `[...document.querySelectorAll('body *')].filter(element =>
   [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim() !== '') &&
   !element.closest('.unseen, svg, option')).map(element => element.outerHTML.slice(0, 200))
   .concat(document.documentElement.scrollWidth > innerWidth ? ['page'] : [])`
+
+const chosen =
+  process.env['CONNECT_LANGUAGES'] === 'all' ? languageNames : chooseLanguages(changedFiles(), seededRandom(runSeed()))
 
 describe.skipIf(!hasBrowser)('the languages of the Connect page', { timeout: 120_000 }, () => {
   const { service } = loginFixture()
@@ -53,9 +60,9 @@ describe.skipIf(!hasBrowser)('the languages of the Connect page', { timeout: 120
     return { call, token, ...(await openTab(browser, address(`?fp_cot=${token}&lang=${lang}`), { width })) }
   }
 
-  /** Show the current page of a session in each language at 390 px. */
+  /** Show the current page of a session in each chosen language at 390 px. */
   const showAll = async (tab: Tab, token: string, titleKey: string): Promise<void> => {
-    for (const language of languageNames) {
+    for (const language of chosen) {
       await tab.goto(address(`?fp_cot=${token}&lang=${language}`))
       await waitForTitle(tab, readTexts(language)[titleKey] ?? '')
       expect(await tab.locator('html').getAttribute('lang')).toBe(language)
@@ -65,7 +72,7 @@ describe.skipIf(!hasBrowser)('the languages of the Connect page', { timeout: 120
     await tab.goto(address(`?fp_cot=${token}&lang=en`))
   }
 
-  it('fit on a phone on each page', { timeout: 600_000 }, async () => {
+  it(`fit on a phone on each page: ${chosen.join(', ')}`, { timeout: 600_000 }, async () => {
     const { tab, token, faults } = await open({}, 'en')
     await showAll(tab, token, 'address.title')
     await fillAddress(tab)
