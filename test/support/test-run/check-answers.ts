@@ -1,5 +1,6 @@
 import { afterAll } from 'vitest'
 import { undocumentedCodes } from '../openapi/undocumented-codes.ts'
+import { cpuSeconds } from './cpu-seconds.ts'
 
 const { fetch: send } = globalThis
 const checks: Promise<void>[] = []
@@ -19,6 +20,12 @@ globalThis.fetch = async (input, init) => {
   checks.push(check(init?.method ?? request.method, request.url, response.clone()))
   return response
 }
+
+// Registered before the hooks of the file, so it runs after them: the processes of the file have ended.
+// biome-ignore lint/correctness/noEmptyPattern: the runner requires a pattern for its fixtures.
+afterAll(({}, { file }) => {
+  file.meta.cpuSeconds = cpuSeconds()
+})
 
 afterAll(async () => {
   await Promise.all(checks)
