@@ -3,6 +3,7 @@ import type { AssignmentInput, FailedAssignment } from '../../contract/plans/pla
 import { decideSite, refuseOverlap, type SiteChanges } from '../../domain/plan/decide-site.ts'
 import { planLimits } from '../../domain/plan/plan.ts'
 import { type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import { startTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import type { DecidedSite } from '../../platform/postgres/plans/apply-sites.ts'
 import { type AssignmentDraft, newAssignmentId } from '../../platform/postgres/plans/plan-assignments.ts'
 import type { LoadedSite } from '../../platform/postgres/plans/plan-sites.ts'
@@ -12,7 +13,7 @@ import type { StoredPlanTerms } from '../../platform/postgres/plans/plan-terms.t
 export type Element = AssignmentInput & { readonly number: number }
 
 /** Assignments of one page of locations: the new ones and the refused elements. */
-type DecidedPage = {
+export type DecidedPage = {
   readonly drafts: readonly (AssignmentDraft & { readonly number: number })[]
   readonly decided: readonly DecidedSite[]
   readonly failed: readonly FailedAssignment[]
@@ -24,17 +25,22 @@ const unknownLocation: Refusal = refused(
   'location_id',
 ).refusal
 
-/** Decide the elements of one location one after the other, so that each sees the accepted ones before it. */
-export const decideLocation = (
+/**
+ * Decide the elements of one location one after the other, so that each sees the accepted ones before it. Other work
+ * runs between two elements.
+ */
+export const decideLocation = async (
   terms: StoredPlanTerms,
   loaded: LoadedSite | undefined,
   elements: readonly Element[],
   at: number,
-): DecidedPage => {
+): Promise<DecidedPage> => {
+  const slices = startTimeSlices(terms.accountId)
   const drafts: (AssignmentDraft & { readonly number: number })[] = []
   const failed: FailedAssignment[] = []
   let changes: SiteChanges | null = null
   for (const { number, locationId, startDay, endDay } of elements) {
+    if (slices.isOver()) await slices.pause()
     const draft = { id: newAssignmentId(at), number, locationId, startDay, endDay }
     const assignments = [...(loaded?.assignments ?? []), ...drafts]
     const overlap = refuseOverlap(locationId, draft, assignments)

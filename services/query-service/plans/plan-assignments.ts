@@ -13,7 +13,6 @@ import {
 import { decideSite, refuseOverlap } from '../../domain/plan/decide-site.ts'
 import type { PlanAssignment } from '../../domain/plan/plan.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { mapInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { OutboxMessage } from '../../platform/postgres/events/outbox.ts'
 import {
@@ -41,7 +40,13 @@ import { type TenantTransaction, withTenant } from '../../platform/postgres/tran
 import { tenantOf } from '../change.ts'
 import { changeOrRehearse, type Impact } from '../change-or-rehearse.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { decideLocation, type Element, readElements, refuseAssignmentCount } from './decide-assignments.ts'
+import {
+  type DecidedPage,
+  decideLocation,
+  type Element,
+  readElements,
+  refuseAssignmentCount,
+} from './decide-assignments.ts'
 import { noPlan, planEvents } from './plans.ts'
 
 const noAssignment = refused('not_found', 'The plan has no assignment of this id')
@@ -83,11 +88,8 @@ const assignLocations = async (
   for (let start = 0; start < locationIds.length; start += terms.locationsPerPage) {
     const page = locationIds.slice(start, start + terms.locationsPerPage)
     const sites = await loadSites(transaction, terms.planId, page, { mustLock: impact === null })
-    const results = await mapInTimeSlices(
-      page,
-      id => decideLocation(terms, sites.get(id), byLocation.get(id) ?? [], at),
-      terms.accountId,
-    )
+    const results: DecidedPage[] = []
+    for (const id of page) results.push(await decideLocation(terms, sites.get(id), byLocation.get(id) ?? [], at))
     assigned.failed.push(...results.flatMap(({ failed }) => failed))
     const decided = results.flatMap(result => result.decided)
     for (const { locationId, changes } of decided) impact?.addSite(locationId, changes)
