@@ -36,8 +36,8 @@ export const withoutDescription = (options: ReadingOptions): ReadingOptions =>
   )
 
 /**
- * Guess the options of a file that no option describes, by its header and first rows. Null if the file is a known one, if its headings
- * name its fields, or if it has no row.
+ * Guess the options of a file that no option describes, by its header and first rows. Null if the file is a known one, if
+ * its headings name its fields, or if it has no row.
  * Source: docs/rules/imports.md #suggestion.
  */
 export const suggestOptions = (

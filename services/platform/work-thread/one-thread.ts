@@ -5,7 +5,7 @@ import { type FromThread, newObjectsMiB, type ToThread, usableShareOfHeap } from
 export type ThreadOptions = {
   /** File of the thread. It calls `serveWork`. */
   readonly script: URL
-  /** Max memory of the objects of a thread in MiB. If a thread exceeds it, the thread ends and its work fails. */
+  /** Max memory of the objects of all threads in MiB. If they exceed it, the largest thread ends and its work fails. */
   readonly memoryMiB: number
 }
 
@@ -46,28 +46,6 @@ const receiveMessage = (inbox: Inbox, message: FromThread): void => {
 export const lost = (cause: unknown): Failure =>
   new Failure('work_thread_lost', 'The work thread has ended. Send the request again.', { retriable: true, cause })
 
-/** Time in ms between two checks of the memory of a thread that has tasks. */
-const memoryCheckMs = 50
-
-/**
- * End a thread if its objects use more than `maxBytes`. `isIdle`: the thread has no tasks.
- * V8 has a limit too, but V8 ends the whole process if a large array grows beyond that limit.
- */
-const limitMemory = (worker: Worker, maxBytes: number, isIdle: () => boolean): void => {
-  const timer = setInterval(() => {
-    if (isIdle()) return
-    worker.getHeapStatistics().then(
-      ({ used_heap_size: used }) => {
-        if (used > maxBytes) void worker.terminate()
-      },
-      // The thread has ended, or has not begun.
-      () => undefined,
-    )
-  }, memoryCheckMs)
-  timer.unref()
-  worker.once('exit', () => clearInterval(timer))
-}
-
 /** A thread that starts at the first task, and again after it has ended. */
 export type Thread = {
   readonly inboxes: Map<number, Inbox>
@@ -75,8 +53,12 @@ export type Thread = {
   readonly begin: (message: ToThread & { readonly kind: 'begin' }, inbox: Inbox) => void
   /** Send a message about a running task. A thread that has ended has no tasks, so the message is dropped. */
   readonly send: (message: ToThread & { readonly kind: 'more' | 'stop' }) => void
-  /** End the thread. Its tasks fail. `isFinal`: it does not start again. */
-  readonly end: (isFinal: boolean) => Promise<void>
+  /** Return the memory of the objects in bytes, also while the thread does work; 0 if it does not run. */
+  readonly usedBytes: () => Promise<number>
+  /** End the thread now. Its tasks fail, and the next task starts it again. */
+  readonly restart: () => void
+  /** End the thread for good. Its tasks fail. */
+  readonly close: () => Promise<void>
 }
 
 export const openThread = ({ script, memoryMiB }: ThreadOptions): Thread => {
@@ -108,7 +90,6 @@ export const openThread = ({ script, memoryMiB }: ThreadOptions): Thread => {
     })
     started.on('error', failIfCurrent)
     started.on('exit', code => failIfCurrent(new Error(`Exit code ${code}`)))
-    limitMemory(started, memoryMiB * 2 ** 20, () => inboxes.size === 0)
     started.unref()
     return started
   }
@@ -117,12 +98,24 @@ export const openThread = ({ script, memoryMiB }: ThreadOptions): Thread => {
     begin: (message, inbox) => {
       if (isClosed) throw lost(new Error('The service is stopping'))
       worker ??= start()
-      inboxes.set(message.id, inbox)
+      // Throws for an input that cannot be copied.
       worker.postMessage(message)
+      inboxes.set(message.id, inbox)
     },
     send: message => worker?.postMessage(message),
-    end: async isFinal => {
-      isClosed ||= isFinal
+    usedBytes: async () => {
+      try {
+        return (await worker?.getHeapStatistics())?.used_heap_size ?? 0
+      } catch {
+        // The thread has ended, or has not begun.
+        return 0
+      }
+    },
+    restart: () => {
+      void worker?.terminate()
+    },
+    close: async () => {
+      isClosed = true
       const open = worker
       failAll(new Error('The service is stopping'))
       await open?.terminate()

@@ -47,12 +47,59 @@ type WaitingWork = {
   readonly fail: (error: unknown) => void
 }
 
-/** Threads, the account whose work each of them does now, and the work that waits. */
+/**
+ * Threads, the account whose work each of them does now, and the work that waits. `idleTimers` end threads. `usedBytes` is
+ * the last known memory of each thread that has a task.
+ */
 type ThreadPool = {
   readonly options: WorkThreadOptions
   readonly threads: Map<Thread, string | null>
+  readonly idleTimers: Map<Thread, NodeJS.Timeout>
+  readonly usedBytes: Map<Thread, number>
   readonly waiting: WaitingWork[]
+  memoryTimer: NodeJS.Timeout | null
   isClosed: boolean
+}
+
+/** Time in ms between two checks of the memory of the threads. */
+const memoryCheckMs = 50
+
+/**
+ * End the largest thread if the threads together use too much memory.
+ * V8 has a limit for each thread, but V8 ends the whole process if a large array grows beyond that limit.
+ */
+const limitMemory = ({ usedBytes, options }: ThreadPool): void => {
+  const sum = [...usedBytes.values()].reduce((total, bytes) => total + bytes, 0)
+  if (sum <= options.memoryMiB * 2 ** 20) return
+  const [largest] = [...usedBytes].toSorted(([, a], [, b]) => b - a)
+  if (largest === undefined) return
+  usedBytes.delete(largest[0])
+  largest[0].restart()
+}
+
+/** Check the memory of the threads while one of them has a task. */
+const watchMemory = (pool: ThreadPool): void => {
+  if (pool.memoryTimer !== null) return
+  const { usedBytes } = pool
+  const asked = new Set<Thread>()
+  const ask = async (thread: Thread): Promise<void> => {
+    asked.add(thread)
+    const bytes = await thread.usedBytes()
+    asked.delete(thread)
+    if (thread.inboxes.size === 0) return
+    usedBytes.set(thread, bytes)
+    limitMemory(pool)
+  }
+  const timer = setInterval(() => {
+    const busy = [...pool.threads.keys()].filter(({ inboxes }) => inboxes.size > 0)
+    // The garbage of an idle thread does not count.
+    for (const thread of usedBytes.keys()) if (!busy.includes(thread)) usedBytes.delete(thread)
+    for (const thread of busy) if (!asked.has(thread)) void ask(thread)
+    if (busy.length > 0) return
+    clearInterval(timer)
+    pool.memoryTimer = null
+  }, memoryCheckMs).unref()
+  pool.memoryTimer = timer
 }
 
 /** Return a thread that does no work. Starts a thread if all do work, up to the maximum. */
@@ -74,13 +121,14 @@ const takeWaiting = ({ threads, waiting }: ThreadPool): WaitingWork | null => {
   return next
 }
 
-/** Give waiting work to free threads. A thread does one work at a time, so that work of others never waits behind it. */
+/** Give waiting work to free threads. A thread does one work at a time. */
 const assign = (pool: ThreadPool): void => {
   while (pool.waiting.length > 0) {
     const thread = freeThread(pool)
     const next = thread === null ? null : takeWaiting(pool)
     if (thread === null || next === null) return
     pool.threads.set(thread, next.account)
+    watchMemory(pool)
     try {
       next.begin(thread)
     } catch (error) {
@@ -90,13 +138,20 @@ const assign = (pool: ThreadPool): void => {
   }
 }
 
-/** End a thread that stays without tasks. */
-const endIfIdle = ({ threads, options }: ThreadPool, thread: Thread): void => {
-  setTimeout(() => {
-    if (threads.size === 1 || thread.inboxes.size > 0 || threads.get(thread) !== null) return
-    threads.delete(thread)
-    void thread.end(true)
-  }, options.maxIdleMs).unref()
+/** End a thread that stays without tasks. One thread stays. */
+const endIfIdle = ({ threads, idleTimers, options }: ThreadPool, thread: Thread): void => {
+  const known = idleTimers.get(thread)
+  if (known !== undefined) known.refresh()
+  else
+    idleTimers.set(
+      thread,
+      setTimeout(() => {
+        if (threads.size === 1 || thread.inboxes.size > 0) return
+        threads.delete(thread)
+        idleTimers.delete(thread)
+        void thread.close()
+      }, options.maxIdleMs).unref(),
+    )
 }
 
 const waitForMessage = (inbox: Inbox): Promise<void> =>
@@ -107,10 +162,10 @@ const waitForMessage = (inbox: Inbox): Promise<void> =>
 /** Work of a request. `stop` ends it, whether or not a thread does it. */
 type AssignedWork = { readonly inbox: Inbox; readonly more: (chunks: number) => void; readonly stop: () => void }
 
-/** Put the work of a request in line for a thread. `leave` is called after the thread has ended it. */
+/** Queue the work of a request for a thread. `leave` is called after the thread has ended it. */
 const enqueue = (pool: ThreadPool, id: number, request: WorkRequest, leave: () => void): AssignedWork => {
   const { account, name, input } = request
-  let doneBy: Thread | null = null
+  let [assigned, doneBy]: [Thread | null, Thread | null] = [null, null]
   const inbox: Inbox = {
     ...{ chunks: [], head: null, isOver: false, isStopped: false, error: null, waiting: null },
     onDone: () => {
@@ -119,11 +174,12 @@ const enqueue = (pool: ThreadPool, id: number, request: WorkRequest, leave: () =
       if (thread === null) return
       pool.threads.set(thread, null)
       assign(pool)
-      endIfIdle(pool, thread)
     },
-    onOver: leave,
+    onOver: () => {
+      if (assigned !== null) endIfIdle(pool, assigned)
+      leave()
+    },
   }
-  let assigned: Thread | null = null
   const fail = (error: unknown): void => {
     inbox.isOver = true
     inbox.error ??= error instanceof Error ? error : lost(error)
@@ -209,7 +265,8 @@ const inputLimiter = (maxBytes: number) => {
 const closePool = async (pool: ThreadPool): Promise<void> => {
   pool.isClosed = true
   for (const { fail } of pool.waiting.splice(0)) fail(lost(new Error('The service is stopping')))
-  await Promise.all([...pool.threads.keys()].map(thread => thread.end(true)))
+  for (const timer of pool.idleTimers.values()) clearTimeout(timer)
+  await Promise.all([...pool.threads.keys()].map(thread => thread.close()))
 }
 
 /**
@@ -218,7 +275,10 @@ const closePool = async (pool: ThreadPool): Promise<void> => {
  */
 export const openWorkThread = (options: WorkThreadOptions): WorkThread => {
   const share: FairShare = fairShare(options.limits)
-  const pool: ThreadPool = { options, threads: new Map(), waiting: [], isClosed: false }
+  const pool: ThreadPool = {
+    ...{ options, threads: new Map(), idleTimers: new Map(), usedBytes: new Map(), waiting: [] },
+    ...{ memoryTimer: null, isClosed: false },
+  }
   const inputs = inputLimiter(options.maxWaitingBytes)
   let workCount = 0
   return {

@@ -4,7 +4,8 @@ import { type FileColumn, type GuessedTimes, guessTimes, type Question } from '.
 import { numberTextOf } from './number-text.ts'
 
 /**
- * Options that the rows of a file propose. `missing`: what the rows do not prove; without a question, the options suffice. `doubts`: sentences about choices that the user should look at.
+ * Options that the rows of a file propose. `missing`: questions about what the rows do not prove. Without a question, the
+ * options suffice. `doubts`: sentences about choices that the user should look at.
  */
 export type ColumnGuess = {
   readonly options: Readonly<Record<string, string>>

@@ -7,7 +7,6 @@ import type { ReadingBatch } from '../../../reading-import/reading-batch.ts'
 import { maxListed } from '../../../reading-import/reading-source.ts'
 import { batchSender, type SentBatch } from '../../../reading-import/send-batch.ts'
 import { importIdentities, sendReadings } from '../../../reading-import/send-readings.ts'
-
 import type { OpenedFile } from './open-upload.ts'
 
 /** Refused row with the cells of its line. */

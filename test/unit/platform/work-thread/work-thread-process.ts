@@ -45,5 +45,14 @@ const broken = (how: 'at the start' | 'after the head' | 'out of memory'): WorkR
   return { head: null, chunks: brokenChunks(how) }
 }
 
+/** Retain objects of about a size until the caller releases them. */
+export type HoldInput = { readonly mebibytes: number; readonly isReleased: Int32Array<SharedArrayBuffer> }
+
+const hold = ({ mebibytes, isReleased }: HoldInput): WorkResult => {
+  const retained = Array.from({ length: mebibytes }, () => Array.from({ length: 32_768 }, (_, index) => ({ index })))
+  while (Atomics.load(isReleased, 0) === 0);
+  return { head: retained.length, chunks: [] }
+}
+
 if (parentPort === null) throw new Error('this is the file of a thread')
-serveWork(parentPort, { steps, broken })
+serveWork(parentPort, { steps, broken, hold })

@@ -172,9 +172,13 @@ describe('work in a thread', () => {
     }
     const countOf = (): number => readdirSync('/proc/self/task').filter(isLow).length
     await beganSteps(thread, input(0, 0, 1)).then(textOf)
-    const works = ['acc_1', 'acc_2', 'acc_3'].map(account => beganSteps(thread, input(60, 10, 1), account).then(textOf))
+    const works = () =>
+      ['acc_1', 'acc_2', 'acc_3'].map(account => beganSteps(thread, input(60, 10, 1), account).then(textOf))
+    const before = works()
     await until(countOf, count => count === 3)
-    await Promise.all(works)
+    await Promise.all(before)
+    // The threads do work again when they would have been idle for too long.
+    await Promise.all(works())
     await until(countOf, count => count === 1)
     expect(await beganSteps(thread, input(0, 0, 1)).then(textOf)).toBe('0,')
   })
@@ -230,6 +234,13 @@ describe('work in a thread', () => {
     expect(await beganSteps(thread, input(0, 0, 1)).then(textOf)).toBe('0,')
   })
 
+  it('fails alone if its input cannot be copied', async () => {
+    const thread = threadOf(undefined, 256, 1_000, 1)
+    const begun = thread.begin({ account: 'acc_1', name: 'steps', input: () => 0, signal: never })
+    await expect(begun).rejects.toThrow('could not be cloned')
+    expect(await beganSteps(thread, input(0, 0, 1)).then(textOf)).toBe('0,')
+  })
+
   it('fails after the thread is closed, also for waiting tasks; no thread starts again', async () => {
     const thread = threadOf({ maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 4 })
     const running = await beganSteps(thread, input(0, 0, 10_000))
@@ -242,6 +253,23 @@ describe('work in a thread', () => {
     await thread[Symbol.asyncDispose]()
     await Promise.all(failed)
     await expect(beganSteps(thread, input(0, 0, 1))).rejects.toMatchObject(isLost)
+  })
+
+  it('is limited in memory over all threads: the largest thread ends, and the other goes on', async () => {
+    const hold = (thread: WorkThread, account: string, mebibytes: number) => {
+      const isReleased = new Int32Array(new SharedArrayBuffer(4))
+      const begun = thread.begin({ account, name: 'hold', input: { mebibytes, isReleased }, signal: never })
+      return { begun, release: () => Atomics.store(isReleased, 0, 1) }
+    }
+    const alone = hold(threadOf(undefined, 192), 'acc_2', 125)
+    await sleep(1_000)
+    alone.release()
+    expect(await alone.begun).toMatchObject({ ok: true, value: { head: 125 } })
+    const thread = threadOf(undefined, 192)
+    const [smaller, larger] = [hold(thread, 'acc_1', 40), hold(thread, 'acc_2', 125)]
+    await expect(larger.begun).rejects.toMatchObject({ code: 'work_thread_lost', retriable: true })
+    smaller.release()
+    expect(await smaller.begun).toMatchObject({ ok: true, value: { head: 40 } })
   })
 
   it('is limited in memory: the thread ends, not the process, and the next task starts a new thread', async () => {
