@@ -44,6 +44,14 @@ describe('the page of a statement', () => {
     expect(csv.text).toMatch(/Energy,energy,energy,10 kWh,0\.3,3,10 kWh × 0\.3,trf_/)
   })
 
+  it('names the location and its customer', async () => {
+    const customer = await makeOne(client, '/customers', { display_name: 'Ada & Sons' })
+    await client.ask('PATCH', `/locations/${home}`, { display_name: 'Depot <North>', customer_id: customer })
+    const { text } = await visitor.get(await statementPage())
+    expect(text).toContain(`<a href="/console/locations/${home}">Depot &lt;North&gt;</a>`)
+    expect(text).toContain(`<a href="/console/customers/${customer}">Ada &amp; Sons</a>`)
+  })
+
   it('compares the bill with another plan', async () => {
     const plan = await makeOne(client, '/plans', {
       ...{ name: 'Cheaper plan', currency_code: 'EUR' },

@@ -1,4 +1,5 @@
 import type { JsonNumber } from '../../../contract/json/exact-number.ts'
+import type { LocationWire } from '../../../contract/registry/location.ts'
 import type { StatementWire } from '../../../contract/statements/statement.ts'
 import { statementFinalise, statementVoid } from '../../../contract/statements/statement-operations.ts'
 import { civilDate, dayNumber, parseDate, writeDate } from '../../../domain/civil-date.ts'
@@ -9,7 +10,7 @@ import { counted, exactText, money } from '../kit/amount.ts'
 import { confirmationFault, confirmPage } from '../kit/confirm.ts'
 import { withParameters } from '../kit/data-table.ts'
 import { type LocationNames, locationField, newestLocations } from '../kit/location-names.ts'
-import { objectName } from '../kit/object-name.ts'
+import { objectLinks } from '../kit/object-name.ts'
 import { warningNotices } from '../kit/warning-notices.ts'
 import { historySection } from '../objects/tariff-kind.ts'
 import type { PageResult, PageView } from '../page-frame.ts'
@@ -78,7 +79,20 @@ const actionsOf = (request: ConsoleRequest, { id, status, location_id: location 
 const energyFact = (name: string, energy: JsonNumber | undefined): readonly (readonly [string, string])[] =>
   energy === undefined || exactText(energy) === '0' ? [] : [[name, `${exactText(energy)} kWh`]]
 
-const statementFacts = ({ totals, ...statement }: StatementWire, location: string): Html => {
+/** Links to the location and the customer of a bill, by their names. The customer is null if the location has none. */
+type Parties = { readonly location: Html; readonly customer: Html | null }
+
+const partiesOf = async ({ api }: ConsoleRequest, id: string): Promise<Parties> => {
+  const found = await api<LocationWire>('GET', `/locations/${encodeURIComponent(id)}`)
+  const customerId = found.ok ? found.value.customer_id : null
+  const name = found.ok ? (found.value.display_name ?? found.value.reference_id) : null
+  return {
+    location: html`<a href="/console/locations/${id}">${name ?? id}</a>`,
+    customer: customerId === null ? null : ((await objectLinks({ api }, [customerId])).get(customerId) ?? null),
+  }
+}
+
+const statementFacts = ({ totals, ...statement }: StatementWire, { location, customer }: Parties): Html => {
   const { currency_code: currency } = statement
   const costs = `/console/costs?${new URLSearchParams({
     ...{ object: statement.location_id, from: statement.start_date },
@@ -86,7 +100,8 @@ const statementFacts = ({ totals, ...statement }: StatementWire, location: strin
   })}`
   return facts(
     ['ID', html`<code>${statement.id}</code>`],
-    ['Location', html`<a href="/console/locations/${statement.location_id}">${location}</a>`],
+    ['Location', location],
+    ...(customer === null ? [] : [['Customer', customer] as const]),
     [
       'Period',
       html`<a href="${costs}">${statement.start_date} to ${statement.end_date}</a> (${statement.location_timezone})`,
@@ -126,7 +141,7 @@ const statementView = async (request: ConsoleRequest, statement: StatementWire):
   const asked = askedBy(statement)
   const hasPrices = request.query.has('prices')
   const previous = { ...asked, start: monthOf(asked.start, -1), end: monthOf(asked.start, 0) }
-  const [before, detailed, beside, peaks, location, history] = await Promise.all([
+  const [before, detailed, beside, peaks, parties, history] = await Promise.all([
     hasPrices ? null : calculate(request, previous),
     hasPrices ? calculate(request, asked, { detail: 'PRICE' }) : null,
     planComparison(request, {
@@ -134,7 +149,7 @@ const statementView = async (request: ConsoleRequest, statement: StatementWire):
       currency: statement.currency_code,
     }),
     peakSections(request, statement),
-    objectName(request, statement.location_id),
+    partiesOf(request, statement.location_id),
     statement.status === 'FINAL' ? historySection(request, statement.id) : null,
   ])
   const lines = lineTable(request, statement)
@@ -148,7 +163,7 @@ const statementView = async (request: ConsoleRequest, statement: StatementWire):
       ...(history?.tables ?? []),
     ],
     body: html`<p class="trail"><a href="${path}">Statements</a></p><h1>Statement</h1>${statementForm(asked)}
-${statementFacts(statement, location)}${actionsOf(request, statement)}${gapNotice(statement)}${warningNotices(statement.warnings, statement.location_timezone)}
+${statementFacts(statement, parties)}${actionsOf(request, statement)}${gapNotice(statement)}${warningNotices(statement.warnings, statement.location_timezone)}
 <section aria-labelledby="lines-title"><h2 id="lines-title">Lines</h2>${lines.markup}
 ${hasPrices ? null : html`<p><a href="${withParameters(request, { prices: '1' })}">Show the prices of each line</a></p>`}</section>
 ${
