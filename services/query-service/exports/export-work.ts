@@ -1,19 +1,20 @@
 import { rm } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type ExportInput, type ExportManifest, exportLimits } from '../../contract/interchange/export.ts'
 import type { Caller } from '../../contract/operation.ts'
 import { writeInstant } from '../../domain/instant.ts'
-import { type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import { type Result, refused } from '../../domain/refusal.ts'
 import { isFailure } from '../../platform/failure.ts'
+import { type JobEnd, startJobs } from '../../platform/jobs/jobs.ts'
+import type { Loop } from '../../platform/jobs/loop.ts'
 import { type Log, recordTopic } from '../../platform/log/log.ts'
 import {
   type ClaimedExport,
   claimExport,
   deleteExpiredExports,
-  extendExportClaim,
+  exportJobs,
+  extendExport,
   finishExport,
   knownClaims,
-  releaseExport,
 } from '../../platform/postgres/exports/exports.ts'
 import type { Logger } from '../../platform/telemetry/logger.ts'
 import { version } from '../../platform/version.ts'
@@ -21,12 +22,6 @@ import type { CostDependencies } from '../dependencies.ts'
 import { type ExportClaim, type ExportFolder, sha256Of, sizeOf } from './export-folder.ts'
 import { type ExportedOperations, writeCosts, writeObjects } from './write-objects.ts'
 import { type WrittenTable, writeRecords } from './write-records.ts'
-
-/** Work on the exports of all accounts. Disposing of it stops the current export, which starts again later. */
-export type ExportWork = AsyncDisposable & {
-  /** Look for exports at once. */
-  readonly wake: () => void
-}
 
 export type ExportWorkDependencies = CostDependencies & {
   readonly log: Pick<Log, 'partitions' | 'lag'>
@@ -36,10 +31,6 @@ export type ExportWorkDependencies = CostDependencies & {
   readonly at: () => number
 }
 
-/** Time in ms for which a claim is valid. An extension follows after 3 s. */
-const claimMs = 15_000
-const restMs = 1_000
-const failurePauseMs = 2_000
 /** Interval in ms in which files without an export are deleted. */
 const sweepMs = 5_000
 /** Claims after which an export fails: a file that ends its process would otherwise be written for ever. */
@@ -98,14 +89,19 @@ const writeTable = (
   return input.kind === 'costs' ? writeCosts(dependencies, order) : writeObjects(dependencies, order)
 }
 
+const fileOf = ({ id, claim, request }: ClaimedExport): ExportClaim => ({
+  ...{ id, claim },
+  format: (JSON.parse(request) as ExportInput).format,
+})
+
 /** Write the file of an export under its final name. Returns its manifest, or the refusal of the request. */
 const writeFile = async (
   dependencies: ExportWorkDependencies,
   claimed: ClaimedExport,
-  input: ExportInput,
   file: ExportClaim,
   signal: AbortSignal,
 ): Promise<Result<ExportManifest>> => {
+  const input = JSON.parse(claimed.request) as ExportInput
   const { folder, at } = dependencies
   const path = folder.partOf(file)
   const lanes = await readLanes(dependencies)
@@ -130,65 +126,47 @@ const writeFile = async (
   return { ok: true, value: manifest }
 }
 
-/** Extend the claim while the file is written. Aborts the export if it is deleted, too large, or another process has it. */
-const guardClaim = (
+/** Extend a claim and store the progress. Aborts the export if its file is too large. */
+const keepExport = async (
   { database, folder }: ExportWorkDependencies,
   claimed: ClaimedExport,
-  file: ExportClaim,
-): { readonly signal: AbortSignal; readonly end: () => void } => {
-  const lost = new AbortController()
-  const check = async (): Promise<void> => {
-    const bytes = await sizeOf(folder.partOf(file))
-    if (claimed.usedBytes + bytes > exportLimits.bytes || (await folder.freeBytes()) < minFreeBytes)
-      lost.abort(tooLarge)
-    const isOurs = await extendExportClaim(database.operator, claimed, { durationMs: claimMs, bytes })
-    if (!isOurs) lost.abort()
-  }
-  const timer = setInterval(() => void check().catch(() => undefined), claimMs / 5)
-  return { signal: lost.signal, end: () => clearInterval(timer) }
+  durationMs: number,
+  abort: (reason: unknown) => void,
+): Promise<boolean> => {
+  const bytes = await sizeOf(folder.partOf(fileOf(claimed)))
+  if (claimed.usedBytes + bytes > exportLimits.bytes || (await folder.freeBytes()) < minFreeBytes) abort(tooLarge)
+  return extendExport(database.operator, claimed, durationMs, bytes)
 }
-
-const isRefusal = (reason: unknown): reason is Refusal => reason === tooLarge
 
 /** Write a claimed export and store its end. */
 const runExport = async (
   dependencies: ExportWorkDependencies,
   claimed: ClaimedExport,
-  stopping: AbortSignal,
-): Promise<void> => {
-  const { database, folder, logger } = dependencies
-  const { operator } = database
-  const input = JSON.parse(claimed.request) as ExportInput
-  const file: ExportClaim = { id: claimed.id, claim: claimed.claim, format: input.format }
-  const guard = guardClaim(dependencies, claimed, file)
-  const signal = AbortSignal.any([stopping, guard.signal])
-  const finish = (end: Parameters<typeof finishExport>[2]) => finishExport(operator, claimed, end, dependencies.at())
+  signal: AbortSignal,
+): Promise<JobEnd> => {
+  const { database, folder } = dependencies
+  const file = fileOf(claimed)
+  const finish = (end: Parameters<typeof finishExport>[2]) =>
+    finishExport(database.operator, claimed, end, dependencies.at())
   let isLost = false
   try {
     if (claimed.attempts > maxAttempts) {
       await finish({ refusal: broken })
-      return
+      return 'ENDED'
     }
-    const manifest = await writeFile(dependencies, claimed, input, file, signal)
+    const manifest = await writeFile(dependencies, claimed, file, signal)
     isLost = !(manifest.ok
       ? await finish({ manifest: JSON.stringify(manifest.value), bytes: manifest.value.bytes })
       : await finish({ refusal: manifest.refusal }))
   } catch (error) {
-    if (isRefusal(guard.signal.reason)) await finish({ refusal: guard.signal.reason })
-    else if (!guard.signal.aborted) {
-      const isTemporary = stopping.aborted || (isFailure(error) && error.retriable && !ownFailures.includes(error.code))
-      if (!stopping.aborted) logger.warn({ err: error, exportId: claimed.id }, 'Export failed, retrying')
-      await releaseExport(operator, claimed, {
-        pauseMs: stopping.aborted ? 0 : failurePauseMs,
-        isCounted: !isTemporary,
-      })
-    }
+    if (signal.reason !== tooLarge) throw error
+    await finish({ refusal: tooLarge })
   } finally {
-    guard.end()
     for (const ending of ['', '.lines', '.sums']) await rm(`${folder.partOf(file)}${ending}`, { force: true })
     // If the end could not be stored, its outcome is unknown: a later sweep deletes the file of a lost claim.
     if (isLost) await rm(folder.fileOf(file), { force: true })
   }
+  return 'ENDED'
 }
 
 /** Delete expired exports, and files without an export: of deleted exports, erased accounts and killed processes. */
@@ -199,40 +177,24 @@ const sweep = async ({ database, folder, at }: ExportWorkDependencies): Promise<
 }
 
 /**
- * Work on exports, one at a time. Each process of the query service does it: a claim gives an export to one process.
- * After a crash the claim expires, and another process writes the file again under another name.
+ * Work on exports, one at a time. After a crash another process writes the file again under another name.
  * Source: docs/rules/export.md #work.
  */
-export const startExportWork = (dependencies: ExportWorkDependencies): ExportWork => {
-  const stopping = new AbortController()
-  let pause = new AbortController()
+export const startExportWork = (dependencies: ExportWorkDependencies): Loop => {
   let sweptAt = Number.NEGATIVE_INFINITY
-  const turn = async (): Promise<boolean> => {
+  const claim = async (durationMs: number): Promise<ClaimedExport | null> => {
     if (performance.now() - sweptAt >= sweepMs) {
       await sweep(dependencies)
       sweptAt = performance.now()
     }
-    const claimed = await claimExport(dependencies.database.operator, claimMs)
-    if (claimed !== null) await runExport(dependencies, claimed, stopping.signal)
-    return claimed !== null
+    return claimExport(dependencies.database.operator, durationMs)
   }
-  const run = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      pause = new AbortController()
-      const hasMore = await turn().catch(error => {
-        if (!stopping.signal.aborted) dependencies.logger.warn({ err: error }, 'Work on exports failed, retrying')
-        return false
-      })
-      const signal = AbortSignal.any([stopping.signal, pause.signal])
-      if (!hasMore) await sleep(restMs, undefined, { signal }).catch(() => undefined)
-    }
-  }
-  const running = run()
-  return {
-    wake: () => pause.abort(),
-    [Symbol.asyncDispose]: async () => {
-      stopping.abort()
-      await running
-    },
-  }
+  return startJobs(dependencies, {
+    name: 'exports',
+    kind: exportJobs,
+    claims: [claim],
+    run: (claimed, signal) => runExport(dependencies, claimed, signal),
+    isOutage: error => isFailure(error) && error.retriable && !ownFailures.includes(error.code),
+    extend: (claimed, durationMs, abort) => keepExport(dependencies, claimed, durationMs, abort),
+  })
 }

@@ -14,6 +14,7 @@ import { type AnswerOf, mayCall, type Outcome, type RequestOf } from '../../cont
 import { accepted, type Refused, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { newId } from '../../platform/ids/new-id.ts'
+import type { Loop } from '../../platform/jobs/loop.ts'
 import {
   createExport,
   deleteExport,
@@ -27,7 +28,6 @@ import { change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
 import type { ExportFolder } from './export-folder.ts'
-import type { ExportWork } from './export-work.ts'
 
 /** `folder` is null if several processes share no folder. */
 export type ExportDependencies = QueryServiceDependencies & { readonly folder: ExportFolder | null }
@@ -66,7 +66,7 @@ const refuseUnknown = async (transaction: TenantTransaction, body: ExportInput):
 
 const startExport = async (
   dependencies: ExportDependencies,
-  { wake }: Pick<ExportWork, 'wake'>,
+  { wake }: Pick<Loop, 'wake'>,
   request: RequestOf<typeof exportCreate>,
 ): Promise<Result<AnswerOf<typeof exportCreate>>> => {
   if (dependencies.folder === null) return noFolder
@@ -132,10 +132,7 @@ const remove = async (
 }
 
 /** Bind the operations on exports. Source: docs/rules/export.md #files. */
-export const exportOperations = (
-  dependencies: ExportDependencies,
-  work: Pick<ExportWork, 'wake'>,
-): readonly Binding[] => [
+export const exportOperations = (dependencies: ExportDependencies, work: Pick<Loop, 'wake'>): readonly Binding[] => [
   bind(exportCreate, request => startExport(dependencies, work, request)),
   bind(exportList, request =>
     answerList(

@@ -14,6 +14,7 @@ import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { maxBatchLocations } from '../../domain/statement/statement-batch.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { newId } from '../../platform/ids/new-id.ts'
+import type { Loop } from '../../platform/jobs/loop.ts'
 import {
   type BatchSelection,
   createBatch,
@@ -28,7 +29,6 @@ import { type TenantTransaction, withTenant } from '../../platform/postgres/tran
 import { change, tenantOf } from '../change.ts'
 import { runWork } from '../work-thread/run-work.ts'
 import type { BatchDependencies } from './batch-dependencies.ts'
-import type { BatchWork } from './batch-work.ts'
 
 const decompress = promisify(zstdDecompress)
 
@@ -46,7 +46,7 @@ const selectionOf = ({
 
 const startBatch = async (
   dependencies: BatchDependencies,
-  { wake }: Pick<BatchWork, 'wake'>,
+  { wake }: Pick<Loop, 'wake'>,
   request: RequestOf<typeof statementBatchCreate>,
 ): Promise<Result<AnswerOf<typeof statementBatchCreate>>> => {
   const { body, at, caller } = request
@@ -159,7 +159,7 @@ const endBatch = (
 /** Bind the operations on batches of statements. Source: docs/rules/statement-batches.md #states, #export. */
 export const statementBatchOperations = (
   dependencies: BatchDependencies,
-  work: Pick<BatchWork, 'wake'>,
+  work: Pick<Loop, 'wake'>,
 ): readonly Binding[] => [
   bind(statementBatchCreate, request => startBatch(dependencies, work, request)),
   bind(statementBatchRetrieve, request => retrieveBatch(dependencies, request)),

@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import sql from 'sql-template-tag'
 import { type Refusal, type Result, refused } from '../../../domain/refusal.ts'
-import type { OwnedObject, Tenant } from '../../../domain/tenant.ts'
+import type { OwnedObject } from '../../../domain/tenant.ts'
 import { toTimestamp } from '../column.ts'
 import { countRows, type Query, readFirst, readInserted, readRows } from '../database.ts'
+import { type ClaimedJob, changeJob, claimJob, extendJob, type JobKind } from '../jobs.ts'
 import { mapPage, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
@@ -89,73 +89,50 @@ export const listExports = async (
 export const deleteExport = async ({ query, ...tenant }: TenantTransaction, id: string): Promise<boolean> =>
   (await countRows(query)(sql`delete from exports where ${ownedBy(tenant)} and id = ${id}`)) > 0
 
-/** Export that a process has claimed. `attempts`: claims so far, this one included. `usedBytes`: of other files. */
-export type ClaimedExport = Tenant & {
+/** Export that a process has claimed. `usedBytes`: of other files. */
+export type ClaimedExport = ClaimedJob & {
   readonly id: string
   readonly request: string
   readonly actor: string
-  readonly claim: string
-  readonly attempts: number
   readonly usedBytes: number
 }
 
-/**
- * Claim the export that waits longest for `durationMs`, by the clock of the database; null if none is due. An export
- * whose claim has expired is due again.
- */
-export const claimExport = (operator: Query, durationMs: number): Promise<ClaimedExport | null> =>
-  readFirst(operator)<ClaimedExport>(sql`
-    with next as (
-      select account_id, live_mode, id from exports
-      where finished_at is null and due_at <= clock_timestamp()
-      order by due_at limit 1 for update skip locked)
-    update exports e set claim = ${randomUUID()}, attempts = attempts + 1, status = 'RUNNING', bytes = 0,
-      due_at = clock_timestamp() + ${durationMs} * interval '1 millisecond'
-    from next where e.account_id = next.account_id and e.live_mode = next.live_mode and e.id = next.id
-    returning e.account_id as "accountId", e.live_mode as "liveMode", e.id, e.request::text as request, e.actor, e.claim,
-      e.attempts, (select coalesce(sum(o.bytes), 0)::float8 from exports o
-        where o.account_id = e.account_id and o.live_mode = e.live_mode and o.id <> e.id) as "usedBytes"`)
-
-const isClaimed = (claimed: ClaimedExport) =>
-  sql`${ownedBy(claimed)} and id = ${claimed.id} and claim = ${claimed.claim} and finished_at is null`
-
-/** Extend a claim and store the progress. Returns false if the claim was lost or the export deleted. */
-export const extendExportClaim = async (
-  operator: Query,
-  claimed: ClaimedExport,
-  { durationMs, bytes }: { readonly durationMs: number; readonly bytes: number },
-): Promise<boolean> =>
-  (await countRows(operator)(sql`
-    update exports set due_at = clock_timestamp() + ${durationMs} * interval '1 millisecond', bytes = ${bytes}
-    where ${isClaimed(claimed)}`)) > 0
-
-/** Make a claimed export due again after `pauseMs`. `isCounted`: the attempt counts. */
-export const releaseExport = async (
-  operator: Query,
-  claimed: ClaimedExport,
-  { pauseMs, isCounted }: { readonly pauseMs: number; readonly isCounted: boolean },
-): Promise<void> => {
-  await operator(sql`
-    update exports set due_at = clock_timestamp() + ${pauseMs} * interval '1 millisecond', status = 'PENDING', bytes = 0,
-      attempts = attempts - ${isCounted ? 0 : 1}
-    where ${isClaimed(claimed)}`)
+/** Exports as jobs. A released export has no bytes. */
+export const exportJobs: JobKind<ClaimedExport> = {
+  table: 'exports',
+  key: sql`account_id, live_mode, id`,
+  keyOf: ({ accountId, liveMode, id }) => sql`${accountId}, ${liveMode}, ${id}`,
+  isOpen: sql`finished_at is null`,
+  columns: sql`id, request::text as request, actor,
+    (select coalesce(sum(other.bytes), 0)::float8 from exports other
+      where other.account_id = job.account_id and other.live_mode = job.live_mode and other.id <> job.id) as "usedBytes"`,
+  onClaim: sql`, status = 'RUNNING', bytes = 0`,
+  onRelease: sql`, status = 'PENDING', bytes = 0`,
 }
 
+/** Claim the export that waits longest for `durationMs`; null if none is due. */
+export const claimExport = (operator: Query, durationMs: number): Promise<ClaimedExport | null> => {
+  const next = sql`
+    select ${exportJobs.key} from exports where ${exportJobs.isOpen} and due_at <= clock_timestamp() order by due_at`
+  return claimJob(operator, exportJobs, next, durationMs)
+}
+
+/** Extend a claim by `durationMs` and store the bytes written so far. Returns false if the claim was lost. */
+export const extendExport = (operator: Query, claimed: ClaimedExport, durationMs: number, bytes: number) =>
+  extendJob(operator, exportJobs, claimed, durationMs, sql`, bytes = ${bytes}`)
+
 /** Store the end of a claimed export at `at` (ms). Returns false if the claim was lost or the export deleted. */
-export const finishExport = async (
+export const finishExport = (
   operator: Query,
   claimed: ClaimedExport,
   end: { readonly manifest: string; readonly bytes: number } | { readonly refusal: Refusal },
   at: number,
 ): Promise<boolean> => {
   const isDone = 'manifest' in end
-  return (
-    (await countRows(operator)(sql`
-      update exports set status = ${isDone ? 'DONE' : 'FAILED'}, finished_at = ${toTimestamp(at)},
-        manifest = ${isDone ? end.manifest : null}, bytes = ${isDone ? end.bytes : 0},
-        refusal = ${isDone ? null : JSON.stringify(end.refusal)}
-      where ${isClaimed(claimed)}`)) > 0
-  )
+  const assignments = sql`status = ${isDone ? 'DONE' : 'FAILED'}, finished_at = ${toTimestamp(at)},
+    manifest = ${isDone ? end.manifest : null}, bytes = ${isDone ? end.bytes : 0},
+    refusal = ${isDone ? null : JSON.stringify(end.refusal)}`
+  return changeJob(operator, exportJobs, claimed, assignments)
 }
 
 /** Return those of some claims whose export exists. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import sql from 'sql-template-tag'
 import type { DayRange } from '../../../domain/charge/charge-days.ts'
 import { noNamedObject } from '../../../domain/no-object.ts'
@@ -14,6 +13,7 @@ import {
 import type { OwnedObject } from '../../../domain/tenant.ts'
 import { toTimestamp } from '../column.ts'
 import { countRows, hasRow, type Query, readFirst, readRows } from '../database.ts'
+import { type ClaimedJob, changeJob, claimJob, type JobKind } from '../jobs.ts'
 import { isActive, ownedBy } from '../page.ts'
 import type { Tenant, TenantTransaction } from '../transaction.ts'
 
@@ -171,23 +171,29 @@ export const readExportPage = (transaction: TenantTransaction, id: string, after
     where ${ownedBy(transaction)} and batch_id = ${id} and first_index > ${after} and finished_at is not null
     order by first_index limit 1`)
 
-/** Page that a process has claimed. `attempts`: number of claims so far, this one included. */
-export type ClaimedPage = Tenant &
+/** Page that a process has claimed. */
+export type ClaimedPage = ClaimedJob &
   BatchOrder & {
     readonly batchId: string
     readonly firstIndex: number
     readonly locationIds: readonly string[]
-    readonly claim: string
-    readonly attempts: number
   }
+
+/** Pages of batches as jobs. Their batch has the other columns of a claimed page. */
+export const pageJobs: JobKind<ClaimedPage> = {
+  table: 'statement_batch_pages',
+  key: sql`account_id, live_mode, batch_id, first_index`,
+  keyOf: page => sql`${page.accountId}, ${page.liveMode}, ${page.batchId}, ${page.firstIndex}`,
+  isOpen: sql`finished_at is null`,
+  columns: sql`first_index as "firstIndex", location_ids as "locationIds"`,
+}
 
 /** Batches that a process may try in one claim. Other processes work on those whose pages are all claimed. */
 const maxTriedBatches = 50
 
 /**
- * Claim a page for `durationMs`, by the clock of the database: of the account that waits longest, then of its batch that
- * waits longest. Null if no page is due. A page whose claim has expired is due again. `onlyFirst`: only pages without an
- * earlier attempt.
+ * Claim a page for `durationMs`: of the account that waits longest, then of its batch that waits longest. Null if no page
+ * is due. `onlyFirst`: only pages without an earlier attempt.
  */
 export const claimPage = async (
   operator: Query,
@@ -205,48 +211,17 @@ export const claimPage = async (
         and ${isDue})
     order by max(served_at) over (partition by account_id), served_at limit ${maxTriedBatches}`)
   for (const batch of batches) {
-    const { batchId } = batch
-    const claim = randomUUID()
-    const page = await readFirst(operator)<Pick<ClaimedPage, 'firstIndex' | 'locationIds' | 'attempts'>>(sql`
-      with served as (
-        update statement_batches set served_at = clock_timestamp()
-        where ${ownedBy(batch)} and id = ${batchId} and finished_at is null returning id),
-      next as (
-        select first_index from statement_batch_pages
-        where ${ownedBy(batch)} and batch_id = (select id from served) and ${isDue}
-        order by first_index limit 1 for update skip locked)
-      update statement_batch_pages page set claim = ${claim}, attempts = attempts + 1,
-        due_at = clock_timestamp() + ${durationMs} * interval '1 millisecond'
-      from next
-      where ${ownedBy(batch)} and page.batch_id = ${batchId} and page.first_index = next.first_index
-      returning page.first_index as "firstIndex", page.location_ids as "locationIds", page.attempts`)
-    if (page !== null) return { ...batch, ...page, claim }
+    // The batch is locked before its pages, as in every other transaction.
+    const served = sql`with served as (
+      update statement_batches set served_at = clock_timestamp()
+      where ${ownedBy(batch)} and id = ${batch.batchId} and finished_at is null returning id)`
+    const next = sql`
+      select ${pageJobs.key} from statement_batch_pages
+      where ${ownedBy(batch)} and batch_id = (select id from served) and ${isDue} order by first_index`
+    const page = await claimJob(operator, pageJobs, next, durationMs, served)
+    if (page !== null) return { ...batch, ...page }
   }
   return null
-}
-
-/** Extend the claim of a page by `durationMs`. A page that another process has claimed stays unchanged. */
-export const extendClaim = async (operator: Query, page: ClaimedPage, durationMs: number): Promise<void> => {
-  await operator(sql`
-    update statement_batch_pages set due_at = clock_timestamp() + ${durationMs} * interval '1 millisecond'
-    where ${ownedBy(page)} and batch_id = ${page.batchId} and first_index = ${page.firstIndex}
-      and claim = ${page.claim} and finished_at is null`)
-}
-
-/**
- * Release a claimed page, due again after `pauseMs`. `isCounted`: the attempt counts. A page that another process has
- * claimed stays unchanged.
- */
-export const releasePage = async (
-  operator: Query,
-  page: ClaimedPage,
-  { pauseMs, isCounted }: { readonly pauseMs: number; readonly isCounted: boolean },
-): Promise<void> => {
-  await operator(sql`
-    update statement_batch_pages set claim = null, attempts = attempts - ${isCounted ? 0 : 1},
-      due_at = clock_timestamp() + ${pauseMs} * interval '1 millisecond'
-    where ${ownedBy(page)} and batch_id = ${page.batchId} and first_index = ${page.firstIndex}
-      and claim = ${page.claim} and finished_at is null`)
 }
 
 /** Result of the first locations of a page: `processed` of them, of which `done` have a statement. */
@@ -273,7 +248,7 @@ export const finishPage = async (
   { processed, done, failures, answers, deviceIds, attempts, pauseMs }: PageResult,
   at: number,
 ): Promise<boolean> => {
-  const { batchId, firstIndex, locationIds, claim } = page
+  const { batchId, firstIndex, locationIds } = page
   const owned = ownedBy(page)
   // The batch is locked before its pages, as in every other transaction.
   const counted = await countRows(operator)(sql`
@@ -282,13 +257,10 @@ export const finishPage = async (
       finished_at = case when done + failed + ${processed} = total then ${toTimestamp(at)}::timestamptz end
     where ${owned} and id = ${batchId} and finished_at is null`)
   if (counted === 0) return false
-  const stored = await countRows(operator)(sql`
-    update statement_batch_pages set finished_at = ${toTimestamp(at)}, claim = null,
-      location_ids = ${locationIds.slice(0, processed)}, failures = ${JSON.stringify(failures)}, answers = ${answers},
-      device_ids = ${deviceIds}
-    where ${owned} and batch_id = ${batchId} and first_index = ${firstIndex} and claim = ${claim}
-      and finished_at is null`)
-  if (stored === 0) return false
+  const assignments = sql`finished_at = ${toTimestamp(at)}, claim = null,
+    location_ids = ${locationIds.slice(0, processed)}, failures = ${JSON.stringify(failures)}, answers = ${answers},
+    device_ids = ${deviceIds}`
+  if (!(await changeJob(operator, pageJobs, page, assignments))) return false
   if (processed < locationIds.length) {
     await operator(sql`
       insert into statement_batch_pages (account_id, live_mode, batch_id, first_index, location_ids, attempts, due_at)

@@ -4,16 +4,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openClickHouseHttp } from '../../../../services/platform/clickhouse/clickhouse-http.ts'
 import { applySchemas, schemaFiles } from '../../../../services/platform/clickhouse/schemas.ts'
 import { currentInstant } from '../../../../services/platform/clock.ts'
+import type { Loop } from '../../../../services/platform/jobs/loop.ts'
 import { openLmdbLog } from '../../../../services/platform/log/lmdb/lmdb-log.ts'
 import { recordTopic } from '../../../../services/platform/log/log.ts'
 import { createExport } from '../../../../services/platform/postgres/exports/exports.ts'
 import { withTenant } from '../../../../services/platform/postgres/transaction.ts'
 import { openExportFolder } from '../../../../services/query-service/exports/export-folder.ts'
-import {
-  type ExportWork,
-  type ExportWorkDependencies,
-  startExportWork,
-} from '../../../../services/query-service/exports/export-work.ts'
+import { type ExportWorkDependencies, startExportWork } from '../../../../services/query-service/exports/export-work.ts'
 import type { EngineFault } from '../../../support/stores/clickhouse-proxy.ts'
 import { type ClickHouseServer, openClickHouseServer } from '../../../support/stores/clickhouse-server.ts'
 import { makeTenants, makeTestFolder, openTestDatabase, type TestDatabase } from '../../../support/stores/postgres.ts'
@@ -22,7 +19,7 @@ import { until } from '../../../support/system/until.ts'
 const stack = new AsyncDisposableStack()
 let server: ClickHouseServer
 let store: TestDatabase
-let work: ExportWork
+let work: Loop
 const warnings: string[] = []
 
 beforeAll(async () => {
@@ -77,7 +74,7 @@ it('an export fails after five attempts; a failure that its size cannot cause is
   )
   expect(await tryWith('reset')).toMatchObject({ status: 'PENDING', attempts: 0 })
   for (const attempts of [1, 2, 3, 4, 5]) expect(await tryWith('refuse')).toMatchObject({ status: 'PENDING', attempts })
-  expect(new Set(warnings)).toEqual(new Set(['Export failed, retrying']))
+  expect(new Set(warnings)).toEqual(new Set(['Work failed, retrying']))
   await operator(sql`update exports set due_at = clock_timestamp() where id = ${id}`)
   work.wake()
   const failed = await until(stored, one => one?.status === 'FAILED')

@@ -4,6 +4,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import type { BatchFailure } from '../../../../../services/domain/statement/statement-batch.ts'
 import { batchRetentionMs } from '../../../../../services/domain/statement/statement-batch.ts'
 import { newId } from '../../../../../services/platform/ids/new-id.ts'
+import { releaseJob } from '../../../../../services/platform/postgres/jobs.ts'
 import { eraseBatches } from '../../../../../services/platform/postgres/statements/erase-batches.ts'
 import {
   type ClaimedPage,
@@ -12,9 +13,9 @@ import {
   deleteExpiredBatches,
   findBatch,
   finishPage,
+  pageJobs,
   readExportPage,
   readFailures,
-  releasePage,
   stopBatch,
 } from '../../../../../services/platform/postgres/statements/statement-batches.ts'
 import {
@@ -131,8 +132,8 @@ describe('a batch of statements', () => {
 
   it('counts an attempt only if it failed by itself', async () => {
     await start(1)
-    await releasePage(database.operator, await claim(), { pauseMs: 0, isCounted: false })
-    await releasePage(database.operator, await claim(), { pauseMs: 0, isCounted: true })
+    await releaseJob(database.operator, pageJobs, await claim(), { pauseMs: 0, isCounted: false })
+    await releaseJob(database.operator, pageJobs, await claim(), { pauseMs: 0, isCounted: true })
     expect(await claimPage(database.operator, 60_000, { onlyFirst: true })).toBeNull()
     expect((await claim()).attempts).toBe(2)
   })
