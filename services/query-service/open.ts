@@ -24,7 +24,7 @@ import { costOperations, exportedOperations, queryServiceOperations } from './op
 import { deadLetterOperations } from './operator/dead-letters.ts'
 import { priceOperations } from './prices/prices.ts'
 import { scheduleOperations } from './prices/schedules.ts'
-import { simulationJobs } from './simulations/simulation-job.ts'
+import { startSimulationWork } from './simulations/simulation-job.ts'
 import { simulationOperations } from './simulations/simulations.ts'
 import { startBatchWork } from './statement-batches/batch-work.ts'
 import { statementBatchOperations } from './statement-batches/statement-batches.ts'
@@ -97,6 +97,7 @@ export const openQueryService = async (
     at: currentInstant,
   }
   const batchWork = opening.use(startBatchWork(batches))
+  const simulationWork = opening.use(startSimulationWork({ ...statements, logger, now: currentInstant }))
   const folder = config.exportFolder === null ? null : openExportFolder(config.exportFolder)
   const exports =
     folder === null
@@ -119,12 +120,12 @@ export const openQueryService = async (
       ...priceOperations(reads),
       ...scheduleOperations(statements),
       ...statementOperations(statements),
-      ...simulationOperations(statements),
+      ...simulationOperations(statements, simulationWork),
       ...statementBatchOperations(batches, batchWork),
       ...queryServiceOperations(dependencies),
       ...connect.operations,
     ],
     operatorOperations: deadLetterOperations({ log, codec, generation, logger }),
-    leasedWork: [connect.work, simulationJobs({ ...statements, logger, now: currentInstant })],
+    leasedWork: [connect.work],
   }
 }

@@ -5,19 +5,17 @@ import type { SimulatedPlan } from '../../domain/simulation/plan-prices.ts'
 import { addLocationBills, emptySums, type SimulationSums } from '../../domain/simulation/simulation-sums.ts'
 import { statementPeriods } from '../../domain/statement/statement-periods.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
-import { canComeFromWork, Failure, isFailure } from '../../platform/failure.ts'
+import { canComeFromWork, isFailure } from '../../platform/failure.ts'
+import { type JobEnd, startJobs } from '../../platform/jobs/jobs.ts'
+import type { Loop } from '../../platform/jobs/loop.ts'
 import {
-  countAttempt,
-  oldestPendingSimulations,
-  retrieveSimulation,
-  type SimulationKey,
+  type ClaimedSimulation,
+  claimSimulation,
   type SimulationProgress,
-  type StoredSimulation,
   saveProgress,
-  uncountAttempt,
+  simulationJobs,
 } from '../../platform/postgres/simulations/simulations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
-import type { LeasedTurn, LeasedWork } from '../../platform/role-module.ts'
 import type { Logger } from '../../platform/telemetry/logger.ts'
 import { calculateUnit, type SimulationDependencies } from './calculate-unit.ts'
 import { createSeriesReader, type SeriesReader } from './gather-simulation.ts'
@@ -70,34 +68,27 @@ export const fromJobText = async <T extends SimulationJob | SimulationSums>(
 
 /** Dependencies of the work on large simulations. */
 export type SimulationWorkDependencies = SimulationDependencies & {
-  readonly logger: Pick<Logger, 'error'>
+  readonly logger: Pick<Logger, 'error' | 'warn'>
   readonly now: () => number
 }
 
 /** Time in ms after which the progress of a simulation is stored, and another account gets its turn. */
 const turnMs = 2_000
-/** Duration of the lease in ms. A third of it after the last renewal, the turn renews it. */
-const leaseMs = 15_000
-const restMs = 1_000
 /** Turns without progress after which a simulation fails. From the second one on, a turn calculates one unit only. */
 const maxAttempts = 5
-/** Maximum number of accounts that take turns. */
-const maxAccounts = 1_000
 
 type JobState = { sums: SimulationSums; doneCount: number; nextDay: number | null }
 
-type JobTurn = LeasedTurn & { readonly endsAt: number; readonly readSeries: SeriesReader }
-
-const leaseLost = (): Failure =>
-  new Failure('lease_lost', 'Another process continues the simulation.', { retriable: true })
+/** Turn of a simulation. The signal is aborted if the process stops or another process continues the simulation. */
+type JobTurn = { readonly signal: AbortSignal; readonly endsAt: number; readonly readSeries: SeriesReader }
 
 /** Calculate the next location from `nextDay` on, until the turn ends. */
 const continueLocation = async (
   dependencies: SimulationWorkDependencies,
-  { accountId, liveMode }: StoredSimulation,
+  { accountId, liveMode }: ClaimedSimulation,
   { request, plans, locationIds, decimals }: SimulationJob,
   state: JobState,
-  { renewLease, signal, endsAt, readSeries }: JobTurn,
+  { signal, endsAt, readSeries }: JobTurn,
 ): Promise<Result<null>> => {
   const tenant = { accountId, liveMode }
   const locationId = locationIds[state.doneCount] ?? ''
@@ -113,7 +104,7 @@ const continueLocation = async (
   const left: readonly DayRange[] = periods.value.filter(({ startDay }) => startDay >= (state.nextDay ?? startDay))
   const { rowsOf } = await countRows(dependencies.clickHouse, tenant, [site], request)
   for (const unit of unitsOf(site, left, rowsOf)) {
-    if ((await renewLease()) === null) throw leaseLost()
+    signal.throwIfAborted()
     const plan = { tenant, unit, request, plans: plansById, decimals, signal, readSeries, at: dependencies.now() }
     // Simulations have a share of the work thread of their own, apart from the requests of the account.
     const bills = await calculateUnit(dependencies, plan, `${accountId} simulations`)
@@ -143,29 +134,24 @@ const endsProcess = (locationId: string): Refusal =>
     `The calculation ended early ${maxAttempts} times at the location ${locationId}. Simulate it with fewer days, candidates or charges, or report it`,
   ).refusal
 
-/** Return whether a turn failed for a reason outside of the simulation. */
-const isOutside = (error: unknown, { signal }: JobTurn): boolean =>
-  signal.aborted || (isFailure(error) && !canComeFromWork(error))
-
 /** Calculate locations until the turn ends. Returns the reason why the simulation fails; null if it does not. */
 const continueLocations = async (
   dependencies: SimulationWorkDependencies,
-  stored: StoredSimulation,
+  claimed: ClaimedSimulation,
   job: SimulationJob,
   state: JobState,
   turn: JobTurn,
 ): Promise<Refusal | null> => {
   try {
     while (state.doneCount < job.locationIds.length) {
-      const continued = await continueLocation(dependencies, stored, job, state, turn)
+      const continued = await continueLocation(dependencies, claimed, job, state, turn)
       if (!continued.ok) return continued.refusal
       if (performance.now() >= turn.endsAt) break
     }
     return null
   } catch (error) {
-    if (isOutside(error, turn)) await uncountAttempt(dependencies.database.operator, stored)
     if (isFailure(error) || turn.signal.aborted) throw error
-    dependencies.logger.error({ err: error, simulationId: stored.id }, 'Simulation failed')
+    dependencies.logger.error({ err: error, simulationId: claimed.id }, 'Simulation failed')
     return internalError
   }
 }
@@ -173,65 +159,47 @@ const continueLocations = async (
 /** Continue a simulation for the time of a turn, and store its progress. */
 const continueSimulation = async (
   dependencies: SimulationWorkDependencies,
-  stored: StoredSimulation,
-  turn: JobTurn,
-): Promise<void> => {
-  const { operator } = dependencies.database
-  const attempts = await countAttempt(operator, stored)
-  if (attempts === null) return
-  const job = await fromJobText<SimulationJob>(stored.request, stored.accountId)
-  const sums = stored.sums === null ? null : await fromJobText<SimulationSums>(stored.sums, stored.accountId)
+  readSeries: SeriesReader,
+  claimed: ClaimedSimulation,
+  signal: AbortSignal,
+): Promise<JobEnd> => {
+  const { request, accountId, attempts } = claimed
+  const endsAt = performance.now() + (attempts === 1 ? turnMs : 0)
+  const job = await fromJobText<SimulationJob>(request, accountId)
+  const sums = claimed.sums === null ? null : await fromJobText<SimulationSums>(claimed.sums, accountId)
   const state: JobState = {
     sums: sums ?? emptySums(job.request.candidates.length, job.request.isByLocation),
-    ...{ doneCount: stored.doneCount, nextDay: stored.nextDay },
+    doneCount: claimed.doneCount,
+    nextDay: claimed.nextDay,
   }
-  const endsAt = attempts === 1 ? turn.endsAt : performance.now()
   const refusal =
     attempts > maxAttempts
       ? endsProcess(job.locationIds[state.doneCount] ?? '')
-      : await continueLocations(dependencies, stored, job, state, { ...turn, endsAt })
+      : await continueLocations(dependencies, claimed, job, state, { signal, endsAt, readSeries })
   const isDone = state.doneCount >= job.locationIds.length
   const progress: SimulationProgress = {
-    ...{ doneCount: state.doneCount, nextDay: state.nextDay, sums: toJobText(state.sums), refusal },
+    doneCount: state.doneCount,
+    nextDay: state.nextDay,
+    sums: toJobText(state.sums),
+    refusal,
     status: refusal !== null ? 'FAILED' : isDone ? 'DONE' : 'PENDING',
   }
-  await saveProgress(operator, stored, progress)
+  await saveProgress(dependencies.database.operator, claimed, progress)
+  return 'ENDED'
 }
 
 /**
- * Create the work on large simulations. Accounts take turns; the progress is stored after each turn, so that another
- * process continues from there.
+ * Work on large simulations, one at a time. The progress is stored after each turn, so that any process continues from
+ * there.
  * Source: docs/rules/simulations.md #large-simulations.
  */
-export const simulationJobs = (dependencies: SimulationWorkDependencies): LeasedWork => {
-  const { database, now } = dependencies
-  const readSeries = createSeriesReader(database)
-  const lastServed = new Map<string, number>()
-  let served = 0
-  const nextOf = (due: readonly SimulationKey[]): SimulationKey | undefined =>
-    due.toSorted((a, b) => (lastServed.get(a.accountId) ?? 0) - (lastServed.get(b.accountId) ?? 0))[0]
-  return {
+export const startSimulationWork = (dependencies: SimulationWorkDependencies): Loop => {
+  const readSeries = createSeriesReader(dependencies.database)
+  return startJobs(dependencies, {
     name: 'simulations',
-    restMs,
-    leaseMs,
-    turn: async leased => {
-      const next = nextOf(await oldestPendingSimulations(database.operator, maxAccounts))
-      if (next === undefined) {
-        lastServed.clear()
-        return false
-      }
-      served += 1
-      lastServed.set(next.accountId, served)
-      const stored = await withTenant(database, next, transaction => retrieveSimulation(transaction, next.id, now()))
-      const endsAt = performance.now() + turnMs
-      if (stored?.status !== 'PENDING') return true
-      const timer = setInterval(() => void leased.renewLease().catch(() => undefined), leaseMs / 3)
-      try {
-        await continueSimulation(dependencies, stored, { ...leased, endsAt, readSeries })
-      } finally {
-        clearInterval(timer)
-      }
-      return true
-    },
-  }
+    kind: simulationJobs,
+    claims: [durationMs => claimSimulation(dependencies.database.operator, durationMs)],
+    run: (claimed, signal) => continueSimulation(dependencies, readSeries, claimed, signal),
+    isOutage: error => isFailure(error) && !canComeFromWork(error),
+  })
 }

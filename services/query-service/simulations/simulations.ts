@@ -17,6 +17,7 @@ import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { addLocationBills, emptySums, type SimulationSums } from '../../domain/simulation/simulation-sums.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
+import type { Loop } from '../../platform/jobs/loop.ts'
 import {
   createSimulation,
   maxPendingSimulations,
@@ -149,7 +150,7 @@ const viewOfStored = async (stored: StoredSimulation): Promise<SimulationView> =
   return viewOf(await fromJobText<SimulationJob>(stored.request, accountId), stored, sums)
 }
 
-/** Store a large simulation. The work under a lease calculates it. */
+/** Store a large simulation as a job. */
 const postpone = async (
   { database }: SimulationDependencies,
   { caller, at }: CreateRequest,
@@ -186,9 +187,16 @@ const simulate = async (
 
 const noSimulation = refused('not_found', 'No simulation of the last 24 hours has this id')
 
-/** Bind the operations on simulations. */
-export const simulationOperations = (dependencies: SimulationDependencies): readonly Binding[] => [
-  bind(simulationCreate, request => simulate(dependencies, request)),
+/** Bind the operations on simulations. `work` calculates the large ones. */
+export const simulationOperations = (
+  dependencies: SimulationDependencies,
+  work: Pick<Loop, 'wake'>,
+): readonly Binding[] => [
+  bind(simulationCreate, async request => {
+    const answer = await simulate(dependencies, request)
+    if (answer.ok && answer.isPending) work.wake()
+    return answer
+  }),
   bind(simulationRetrieve, async request => {
     if (!isId('simulation', request.id)) return noSimulation
     const stored = await withTenant(dependencies.database, tenantOf(request), transaction =>

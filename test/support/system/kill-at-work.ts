@@ -9,7 +9,7 @@ export type CountedWork = {
   readonly lock: string | null
   /** SQL that returns the number of unfinished attempts as `attempts`. */
   readonly attempts: string
-  /** SQL that ends the claims or the lease of the killed process. */
+  /** SQL that ends the claims of the killed process. */
   readonly expire: string
 }
 

@@ -58,7 +58,7 @@ it('a large simulation is calculated once after its process was killed', {
 const turns = {
   lock: null,
   attempts: 'select attempts from simulations order by id desc limit 1',
-  expire: "update leases set expires_at = clock_timestamp() where name = 'simulations'",
+  expire: 'update simulations set due_at = clock_timestamp()',
 }
 
 it('a simulation that ends its process five times has failed, and the next one is calculated', {

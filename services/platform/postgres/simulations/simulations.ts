@@ -3,9 +3,10 @@ import type { Refusal } from '../../../domain/refusal.ts'
 import type { OwnedObject } from '../../../domain/tenant.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
-import { countRows, hasRow, type Query, readFirst, readRows } from '../database.ts'
+import { countRows, type Query, readFirst } from '../database.ts'
+import { type ClaimedJob, changeJob, claimJob, type JobKind } from '../jobs.ts'
 import { ownedBy } from '../page.ts'
-import type { Tenant, TenantTransaction } from '../transaction.ts'
+import type { TenantTransaction } from '../transaction.ts'
 
 /**
  * Stored simulation. `request` and `sums` are JSON. `doneCount` locations are calculated; `nextDay` is the day number
@@ -79,54 +80,52 @@ export const retrieveSimulation = async (
   return row === null ? null : fromRow(row)
 }
 
-/** Key of a simulation. */
-export type SimulationKey = Tenant & { readonly id: string }
+/** Unfinished simulation that a process has claimed. */
+export type ClaimedSimulation = ClaimedJob & Pick<StoredSimulation, 'id' | 'request' | 'doneCount' | 'nextDay' | 'sums'>
 
-/** Return the oldest unfinished simulation of each account, at most `limit`. */
-export const oldestPendingSimulations = (operator: Query, limit: number): Promise<readonly SimulationKey[]> =>
-  readRows(operator)(sql`
-    select distinct on (account_id) account_id as "accountId", live_mode as "liveMode", id
-    from simulations where status = 'PENDING' order by account_id, id limit ${limit}`)
-
-/** State of a simulation that its progress changes. */
-type SimulationState = Pick<StoredSimulation, 'accountId' | 'liveMode' | 'id' | 'doneCount' | 'nextDay'>
-
-/** Return the condition of a simulation that is still in a state: another process has not continued it. */
-const isStill = (before: SimulationState) => sql`${ownedBy(before)} and id = ${before.id} and status = 'PENDING'
-  and done_count = ${before.doneCount} and next_day is not distinct from ${before.nextDay}`
-
-/**
- * Count a turn before its work, so that a turn that ends the process is counted too. Returns the turns since the last
- * progress, this one included; null if the simulation is no longer in the state `before`.
- */
-export const countAttempt = async (operator: Query, before: SimulationState): Promise<number | null> => {
-  const row = await readFirst(operator)<{ readonly attempts: number }>(
-    sql`update simulations set attempts = attempts + 1 where ${isStill(before)} returning attempts`,
-  )
-  return row?.attempts ?? null
+/** Simulations as jobs. */
+export const simulationJobs: JobKind<ClaimedSimulation> = {
+  table: 'simulations',
+  key: sql`account_id, live_mode, id`,
+  keyOf: ({ accountId, liveMode, id }) => sql`${accountId}, ${liveMode}, ${id}`,
+  isOpen: sql`status = 'PENDING'`,
+  columns: sql`id, request, done_count as "doneCount", next_day as "nextDay", sums`,
 }
 
-/** Take back the count of a turn that ended early for a reason outside of the simulation. */
-export const uncountAttempt = async (operator: Query, before: SimulationState): Promise<void> => {
-  await operator(sql`update simulations set attempts = attempts - 1 where ${isStill(before)} and attempts > 0`)
+/**
+ * Claim a simulation for `durationMs`; null if none is due. Accounts take turns: only the oldest unfinished simulation of
+ * an account is due, and the account whose last turn ended first is next.
+ */
+export const claimSimulation = (operator: Query, durationMs: number): Promise<ClaimedSimulation | null> => {
+  const next = sql`
+    select ${simulationJobs.key} from simulations one
+    where ${simulationJobs.isOpen} and due_at <= clock_timestamp() and not exists (
+      select from simulations older
+      where older.account_id = one.account_id and older.id < one.id and older.status = 'PENDING')
+    order by (select max(due_at) from simulations mine where mine.account_id = one.account_id)`
+  return claimJob(operator, simulationJobs, next, durationMs)
 }
 
 /** Progress of a simulation after some work. */
 export type SimulationProgress = Pick<StoredSimulation, 'doneCount' | 'nextDay' | 'sums' | 'status' | 'refusal'>
 
 /**
- * Store the progress of a simulation. Returns false if the simulation is no longer in the state `before`: another
- * process has continued it, or it was erased.
+ * Store the progress of a claimed simulation and end the claim: it is due again behind those of other accounts. Its
+ * attempts begin again. Returns false if the claim was lost or the simulation erased.
  */
 export const saveProgress = (
   operator: Query,
-  before: SimulationState,
+  claimed: ClaimedSimulation,
   { doneCount, nextDay, sums, status, refusal }: SimulationProgress,
 ): Promise<boolean> =>
-  hasRow(operator)(sql`
-    update simulations set done_count = ${doneCount}, next_day = ${nextDay}, sums = ${sums}, status = ${status},
-      refusal = ${refusal === null ? null : JSON.stringify(refusal)}, attempts = 0
-    where ${isStill(before)} returning 1`)
+  changeJob(
+    operator,
+    simulationJobs,
+    claimed,
+    sql`done_count = ${doneCount}, next_day = ${nextDay}, sums = ${sums}, status = ${status},
+      refusal = ${refusal === null ? null : JSON.stringify(refusal)}, attempts = 0, claim = null,
+      due_at = clock_timestamp()`,
+  )
 
 /** Delete up to `limit` simulations that can no longer be read. Returns their number. */
 export const deleteExpiredSimulations = (operator: Query, at: number, limit: number): Promise<number> =>

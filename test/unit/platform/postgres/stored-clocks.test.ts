@@ -37,6 +37,7 @@ describe('a stored time', () => {
       'exports.due_at',
       'leases.expires_at',
       'price_fan_outs.turn_at',
+      'simulations.due_at',
       'statement_batch_pages.due_at',
       'statement_batches.served_at',
     ])
