@@ -15,7 +15,7 @@ export type VisitTimeBand = (from: number, to: number, timeBand: number) => bool
 /**
  * Schedule prepared to examine many kinds of days. Days of one class have the same bands at the same ranks.
  * Creating it takes time in proportion to the schedule (except for one sort). A class takes a few steps for each entry.
- * A sweep takes a few steps for each applicable band, and one for each 32 edges of the schedule.
+ * A sweep takes a few steps for each entry and each applicable band, and one for each 32 edges of the schedule.
  */
 export type DaySweep = {
   readonly timeBands: readonly TimeBand[]
@@ -28,11 +28,11 @@ export type DaySweep = {
 }
 
 /**
- * Block of a schedule: `ranks` by weekday, -1 if it does not apply; `edges` are ascending indexes of the edges of its
+ * Block of a schedule: `index` in the schedule; `ranks` by weekday, -1 if it does not apply; `edges` are ascending indexes of the edges of its
  * bands.
  */
 type Block = {
-  readonly entry: number
+  readonly index: number
   readonly timeBands: number
   readonly days: DaysAndHours['days']
   readonly ranks: readonly number[]
@@ -138,27 +138,36 @@ const visitMarked = (edges: Edges, ranks: Int8Array, markedEdges: Int32Array, vi
  * Source: docs/rules/tariffs.md #time-bands, #special-days.
  */
 export const createDaySweep = (schedule: readonly ScheduleEntry[]): DaySweep => {
-  const all = schedule.flatMap(({ daysAndHours }, entry) => daysAndHours.map(block => ({ entry, block })))
-  const blocks = all.map(({ entry, block }): Block => {
+  const all = schedule.flatMap(({ daysAndHours }) => daysAndHours)
+  const blocks = all.map((block, index): Block => {
     const blockRanks = weekdays.map(day => blockRank(block, day))
-    return { entry, timeBands: block.hours.length, days: block.days, ranks: blockRanks, edges: [] }
+    return { index, timeBands: block.hours.length, days: block.days, ranks: blockRanks, edges: [] }
   })
-  const timeBandsOfBlocks = all.map(({ block }) => block.hours)
+  const timeBandsOfBlocks = all.map(block => block.hours)
+  let firstBlock = 0
+  const blocksOfEntries = schedule.map(({ daysAndHours }) => {
+    firstBlock += daysAndHours.length
+    return blocks.slice(firstBlock - daysAndHours.length, firstBlock)
+  })
   const edges = sortEdges(blocks, timeBandsOfBlocks)
   const sameRankDays = sameRankWeekdays(blocks)
   const entryRank = entryRanks(schedule)
   const ranks = new Int8Array(blocks.length)
   const markedEdges = new Int32Array(Math.ceil(edges.second.length / 32))
 
-  /** Set the ranks of the blocks on a kind of day, and return the number of bands that apply. */
-  const rankBlocks = ({ month, date, weekday, special }: CalendarDayKind): number => {
-    let count = 0
-    for (const [index, { entry, timeBands, days, ranks: byWeekday }] of blocks.entries()) {
-      const rank = fullRank(days, special, entryRank(entry, month, date), byWeekday[weekday] as number)
-      ranks[index] = rank
-      if (rank >= 0) count += timeBands
+  /** Set the ranks of the blocks that apply on a kind of day, and return these blocks. */
+  const applicableBlocks = ({ month, date, weekday, special }: CalendarDayKind): readonly Block[] => {
+    const applicable: Block[] = []
+    for (let entry = 0; entry < schedule.length; entry += 1) {
+      const rankOfEntry = entryRank(entry, month, date)
+      if (rankOfEntry < 0) continue
+      for (const block of blocksOfEntries[entry] as readonly Block[]) {
+        const rank = fullRank(block.days, special, rankOfEntry, block.ranks[weekday] as number)
+        ranks[block.index] = rank
+        if (rank >= 0) applicable.push(block)
+      }
     }
-    return count
+    return applicable
   }
 
   const classOf: DaySweep['classOf'] = ({ month, date, weekday, special = [] }) => {
@@ -168,15 +177,16 @@ export const createDaySweep = (schedule: readonly ScheduleEntry[]): DaySweep => 
     return text
   }
 
+  const timeBandCount: DaySweep['timeBandCount'] = kind =>
+    applicableBlocks(kind).reduce((count, { timeBands }) => count + timeBands, 0)
+
   const sweep: DaySweep['sweep'] = (kind, visit) => {
-    rankBlocks(kind)
-    for (const [index, { edges: own }] of blocks.entries()) {
-      if ((ranks[index] as number) < 0) continue
+    for (const { edges: own } of applicableBlocks(kind)) {
       for (const edgeIndex of own)
         markedEdges[edgeIndex >>> 5] = (markedEdges[edgeIndex >>> 5] as number) | (1 << (edgeIndex & 31))
     }
     visitMarked(edges, ranks, markedEdges, visit)
   }
 
-  return { timeBands: timeBandsOfBlocks.flat(), classOf, timeBandCount: rankBlocks, sweep }
+  return { timeBands: timeBandsOfBlocks.flat(), classOf, timeBandCount, sweep }
 }

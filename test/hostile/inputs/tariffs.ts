@@ -39,6 +39,17 @@ const allRanks = (bands: number): readonly object[] => {
   ]
 }
 
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+
+/** Return an entry for each date of the year, with a block for each day of the week. */
+const everyDay = (dates: number): readonly object[] => {
+  const blocks = weekDays.map(day => ({ days: [day], hours: hoursOf(3) }))
+  return Array.from({ length: dates }, (_, index) => ({
+    ...{ months: [months[Math.floor(index / 31)]], dates: [(index % 31) + 1] },
+    days_and_hours: blocks,
+  }))
+}
+
 /** Return the `open` of an input that creates a tariff at a new location. */
 const openTariffCreation = (schedule: (size: number) => readonly object[]): HostileInput['open'] => {
   return async ({ hostile }, size) => {
@@ -70,6 +81,13 @@ export const tariffs: readonly HostileInput[] = [
     size: 120,
     unit: 'bands',
     open: openTariffCreation(allRanks),
+  },
+  {
+    ...creation,
+    name: 'blocks for each day of the week of every date',
+    size: 372,
+    unit: 'dates',
+    open: openTariffCreation(everyDay),
   },
   {
     ...creation,
