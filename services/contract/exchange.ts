@@ -1,18 +1,17 @@
 import type { z } from 'zod'
-import type { ReferenceResolver } from '../domain/reference.ts'
 import { accepted, type Refusal, type RefusalCode, type Result, refused } from '../domain/refusal.ts'
 import type { ApiVersion } from './api-version.ts'
 import { type DryRunWire, dryRunShape } from './dry-run.ts'
 import { answerToEarlier, refusalToEarlier, requestFromApiVersion, type VersionRename } from './earlier-api-version.ts'
 import { exactNumber, isExactDouble, isNumberText } from './json/exact-number.ts'
 import { isJsonObject, type JsonObject, mapObjectsAt, pathNames } from './json/json-path.ts'
-import { readJson } from './json/strict-json.ts'
+import { parseJson } from './json/strict-json.ts'
 import { nearestName, type RequestPart, unknownNameMessage } from './message-text.ts'
 import { withoutNullTexts } from './null-text.ts'
-import type { Operation, RawBody, Route } from './operation.ts'
+import type { NextTurn, Operation, RawBody, Route } from './operation.ts'
 import { parameters, restorePlus } from './parameter.ts'
-import { readQuery, readShapeInSteps } from './read-shape.ts'
-import { type ReferenceFields, resolvePathReference, resolveReferences } from './reference.ts'
+import { readQuery, readShape } from './read-shape.ts'
+import { type FindIds, type ReferenceFields, resolvePathReference, resolveReferences } from './reference.ts'
 
 /** Received request: path parameters decoded, query as text without `?`, body inflated. */
 type WireRequest = {
@@ -49,22 +48,21 @@ const withNearestEarlierName = (refusal: Refusal, renames: readonly VersionRenam
 type PartContext = {
   readonly renames?: readonly VersionRename[] | undefined
   readonly references: ReferenceFields['body']
+  readonly findIds: FindIds
   readonly keepsUnknown?: boolean
   readonly apiVersion: ApiVersion
 }
 
-function* readPart(
+const readPart = async (
   shape: z.ZodType,
   value: unknown,
   part: RequestPart,
-  { renames = [], ...rules }: PartContext,
-): ReferenceResolver<Result<unknown>> {
+  { renames = [], findIds, ...rules }: PartContext,
+): Promise<Result<unknown>> => {
   const translated = requestFromApiVersion(value, renames, rules.apiVersion, part)
   if (!translated.ok) return translated
-  const translatedValue = yield* resolveReferences(translated.value, rules.references, rules.keepsUnknown)
-  const read = translatedValue.ok
-    ? yield* withoutReferences(readShapeInSteps(shape, translatedValue.value, part))
-    : translatedValue
+  const resolved = await resolveReferences(translated.value, findIds, rules.references, rules.keepsUnknown)
+  const read = resolved.ok ? readShape(shape, resolved.value, part) : resolved
   return inApiVersion(read, renames, rules.apiVersion)
 }
 
@@ -106,10 +104,8 @@ const splitQuery = (
   return { query: queryMembers, body }
 }
 
-function* parseBody(operation: Operation, body: RawBody): Generator<void, Result<unknown>> {
-  if (body.bytes.length === 0 && operation.bodyOptional === true) return accepted({})
-  return yield* readJson(body.bytes)
-}
+const parseBody = (operation: Operation, body: RawBody): Result<unknown> =>
+  body.bytes.length === 0 && operation.bodyOptional === true ? accepted({}) : parseJson(body.bytes)
 
 /** Take the path parameters out of a body. */
 const takePathParameters = (
@@ -130,42 +126,42 @@ const takePathParameters = (
 }
 
 /** Take a parameter that repeats the id of the path out of a query. Refuses another id. */
-function* takeRepeatedId(
+const takeRepeatedId = async (
   { references }: Operation,
   body: JsonObject,
   { route, parameters }: Pick<WireRequest, 'route' | 'parameters'>,
-): ReferenceResolver<Result<JsonObject>> {
+  findIds: FindIds,
+): Promise<Result<JsonObject>> => {
   const name = route.bodyInQuery?.repeatedId
   if (name === undefined || body[name] === undefined) return accepted(body)
   const { [name]: sent, ...rest } = body
-  const resolved = yield* resolveReferences({ [name]: sent }, { [name]: references?.id ?? [] })
+  const resolved = await resolveReferences({ [name]: sent }, findIds, { [name]: references?.id ?? [] })
   if (!resolved.ok) return resolved
   return isJsonObject(resolved.value) && resolved.value[name] === parameters['id']
     ? accepted(rest)
     : refused('field_invalid', `${name} must equal the id in the path; leave ${name} out`, name)
 }
 
-/** Run steps that yield no references, inside a reference resolver. */
-function* withoutReferences<T>(work: Generator<void, T>): ReferenceResolver<T> {
-  for (;;) {
-    const { done, value } = work.next()
-    if (done === true) return value
-    yield undefined
-  }
-}
-
 /** Replace an own reference in the path with the id of its object. Refuses `not_found` and `reference_ambiguous`. */
 export const readPathParameters = (
   { references }: Operation,
   parameters: WireRequest['parameters'],
-): ReferenceResolver<Result<WireRequest['parameters']>> => resolvePathReference(parameters, references?.id)
+  findIds: FindIds,
+): Promise<Result<WireRequest['parameters']>> => resolvePathReference(parameters, findIds, references?.id)
+
+/** Effects of reading a request. `nextTurn` lets other work run before the body is parsed and before it is validated. */
+type ReadEffects = { readonly findIds: FindIds; readonly nextTurn: NextTurn }
 
 /**
- * Read a request of an API version by the shapes of its operation, in steps. The generator yields the own references in
- * query and body, and receives their ids. The references in `wire.parameters` are resolved before. A raw body stays
- * unread. Refusals use the names of the request's API version.
+ * Read a request of an API version by the shapes of its operation, and replace own references in query and body with
+ * ids. The references in `wire.parameters` are resolved before. A raw body stays unread.
+ * Refusals use the names of the request's API version.
  */
-export function* readRequest(operation: Operation, wire: WireRequest): ReferenceResolver<Result<ReadRequest>> {
+export const readRequest = async (
+  operation: Operation,
+  wire: WireRequest,
+  { findIds, nextTurn }: ReadEffects,
+): Promise<Result<ReadRequest>> => {
   const { route, apiVersion } = wire
   const { renames = {}, references = {} } = operation
   const query = readQuery(operation.anyQuery === true ? '' : wire.search)
@@ -175,31 +171,34 @@ export function* readRequest(operation: Operation, wire: WireRequest): Reference
     bodyInQuery === undefined
       ? { query: query.value, body: {} }
       : splitQuery(operation, query.value, bodyInQuery.numbers)
-  const queryRules = { renames: renames.query, references: references.query, apiVersion }
-  const readQueryPart = yield* readPart(operation.query ?? noQueryParameters, split.query, 'query', queryRules)
+  const queryRules = { renames: renames.query, references: references.query, findIds, apiVersion }
+  const readQueryPart = await readPart(operation.query ?? noQueryParameters, split.query, 'query', queryRules)
   if (!readQueryPart.ok) return readQueryPart
   const body = operation.body
   if (body === undefined) return accepted({ parameters: wire.parameters, query: readQueryPart.value, body: undefined })
   if (body === 'raw') return accepted({ parameters: wire.parameters, query: readQueryPart.value, body: wire.body })
+  await nextTurn()
   const parsed =
     bodyInQuery === undefined
-      ? yield* withoutReferences(parseBody(operation, wire.body))
-      : yield* takeRepeatedId(operation, split.body, wire)
+      ? parseBody(operation, wire.body)
+      : await takeRepeatedId(operation, split.body, wire, findIds)
   if (!parsed.ok) return parsed
-  yield undefined
+  await nextTurn()
   const withParameters = takePathParameters(parsed.value, route.parametersInBody ?? {})
   if (!withParameters.ok) return withParameters
   const bodyMembers = parseNumbers(withParameters.value.body, route.numbersAsText ?? [])
   const bodyRules = {
     renames: renames.body,
     references: references.body,
+    findIds,
     keepsUnknown: references.keepsUnknown === true,
     apiVersion,
   }
-  const readBody = yield* readPart(body, bodyMembers, bodyInQuery === undefined ? 'body' : 'query', bodyRules)
+  const readBody = await readPart(body, bodyMembers, bodyInQuery === undefined ? 'body' : 'query', bodyRules)
   if (!readBody.ok) return readBody
-  const resolvedParameters = yield* resolveReferences(
+  const resolvedParameters = await resolveReferences(
     withParameters.value.parameters,
+    findIds,
     references.id === undefined ? {} : { id: references.id },
   )
   if (!resolvedParameters.ok)
@@ -211,9 +210,8 @@ export function* readRequest(operation: Operation, wire: WireRequest): Reference
 /**
  * Parse a body without validation, in the names of the request. Returns undefined if the body is raw or is not JSON.
  */
-export function* readSentBody(operation: Operation, body: RawBody): Generator<void, unknown> {
-  const parsed =
-    operation.body === undefined || operation.body === 'raw' ? accepted(undefined) : yield* readJson(body.bytes)
+export const readSentBody = (operation: Operation, body: RawBody): unknown => {
+  const parsed = operation.body === undefined || operation.body === 'raw' ? accepted(undefined) : parseJson(body.bytes)
   return parsed.ok ? parsed.value : undefined
 }
 

@@ -139,13 +139,55 @@ export const integer = ({ min, max, unit }: { readonly min: number; readonly max
     })
     .meta({ type: 'integer', minimum: min, maximum: max })
 
+type Issues = readonly z.core.$ZodRawIssue[]
+
+const isUnknownMember = ({ code }: z.core.$ZodRawIssue): boolean => code === 'unrecognized_keys'
+const isFatal = (issue: z.core.$ZodRawIssue): boolean => issue.continue !== true
+
+/**
+ * True if the issues of an element can decide the refusal of its list: the first issue, the first unknown member, or the
+ * first issue that keeps later checks from running.
+ */
+const canDecide = (issues: Issues, before: Issues): boolean =>
+  before.length === 0 ||
+  (issues.some(isFatal) && !before.some(isFatal)) ||
+  (issues.some(isUnknownMember) && !before.some(isUnknownMember))
+
+/**
+ * List of a request. A list of many invalid elements has few issues. The list of zod passes all its issues as arguments
+ * of one call, and a call has at most about 100,000 arguments.
+ */
+const RequestList = z.core.$constructor<z.ZodArray>('RequestList', (schema, def) => {
+  z.ZodArray.init(schema, def)
+  schema._zod.parse = (payload, context) => {
+    const { value: list } = payload
+    if (!Array.isArray(list)) {
+      payload.issues.push({ code: 'invalid_type', expected: 'array', input: list, inst: schema })
+      return payload
+    }
+    const read: unknown[] = []
+    for (const [index, value] of list.entries()) {
+      const element = def.element._zod.run({ value, issues: [] }, context)
+      if (element instanceof Promise) throw new TypeError('The shape of a request must be synchronous.')
+      read.push(element.value)
+      if (element.issues.length > 0 && canDecide(element.issues, payload.issues))
+        payload.issues.push(...z.core.util.prefixIssues(index, element.issues))
+    }
+    payload.value = read
+    return payload
+  }
+})
+
+/** List of any number of elements. */
+export const requestList = <Shape extends z.ZodType>(element: Shape): z.ZodArray<Shape> =>
+  new RequestList({ type: 'array', element }) as z.ZodArray<Shape>
+
 /** List of `min` to `max` elements. */
 export const listOf = <Shape extends z.ZodType>(
   shape: Shape,
   { min = 0, max }: { readonly min?: number; readonly max: number },
 ) =>
-  z
-    .array(shape)
+  requestList(shape)
     .min(min, { message: min === 1 ? 'must not be empty' : `must have at least ${min} entries` })
     .max(max, { message: `must have at most ${max} entries` })
 

@@ -213,6 +213,9 @@ export type IdempotencyClaim = Tenant & {
   readonly secretAnswer: boolean
 }
 
+/** Lets other work run before the next step of long work, if other work waits. */
+export type NextTurn = () => Promise<void>
+
 /** Raw body of a request. */
 export type RawBody = {
   /** Inflated bytes; not yet checked to be UTF-8. */

@@ -1,11 +1,9 @@
 import {
   anyKindPrefix,
   kindPrefixes,
-  noReferenceIds,
   type OwnReference,
   type ReferenceIds,
   type ReferenceKind,
-  type ReferenceResolver,
   readReference,
 } from '../domain/reference.ts'
 import { accepted, type Refusal, type RefusalCode, type Result, refused } from '../domain/refusal.ts'
@@ -30,6 +28,9 @@ export type ReferenceFields = {
   /** An unknown reference in the body stays, and the operation refuses its element. */
   readonly keepsUnknown?: true
 }
+
+/** Find the ids of the objects that have these references. Throws `Failure` if the store is unavailable. */
+export type FindIds = (references: readonly OwnReference[]) => Promise<ReferenceIds>
 
 const joinNouns = (nouns: readonly string[], conjunction: 'and' | 'or'): string =>
   nouns.length < 2 ? nouns.join('') : `${nouns.slice(0, -1).join(', ')} ${conjunction} ${nouns.at(-1)}`
@@ -86,11 +87,11 @@ const refuseUnknown = (references: FieldReference): Refusal | null => {
   return refused(`${kind}_not_found`, unknownReferenceMessage(references), references.field).refusal
 }
 
-function* resolveAll(
+const idsOf = (
   references: readonly FieldReference[],
+  found: ReferenceIds,
   keepsUnknown: boolean,
-): ReferenceResolver<Result<ReadonlyMap<string, string>>> {
-  const found = (yield references) ?? noReferenceIds
+): Result<ReadonlyMap<string, string>> => {
   const ids = new Map<string, string>()
   for (const one of references) {
     const id = resolveReference(one, found, one.field)
@@ -111,11 +112,12 @@ const entriesOf = (match: JsonPathMatch): readonly JsonPathMatch[] =>
  * unchanged. With `keepsUnknown`, a reference that no object has stays.
  * Refuses `<kind>_not_found` and `reference_ambiguous`, with the field.
  */
-export function* resolveReferences(
+export const resolveReferences = async (
   value: unknown,
+  findIds: FindIds,
   fields: ReferenceFields['body'] = {},
   keepsUnknown = false,
-): ReferenceResolver<Result<unknown>> {
+): Promise<Result<unknown>> => {
   const references: FieldReference[] = []
   for (const [path, kinds] of Object.entries(fields)) {
     for (const { path: steps, value: text } of findMembers(value, pathNames(path)).flatMap(entriesOf)) {
@@ -125,7 +127,7 @@ export function* resolveReferences(
     }
   }
   if (references.length === 0) return accepted(value)
-  const ids = yield* resolveAll(references, keepsUnknown)
+  const ids = idsOf(references, await findIds(references), keepsUnknown)
   if (!ids.ok) return ids
   return accepted(
     Object.keys(fields).reduce((changed, path) => {
@@ -146,13 +148,14 @@ const replaceWithId = (members: JsonObject, name: string, idOf: (text: string) =
 }
 
 /** Replace a reference in the path with the id of its object. Refuses `not_found` and `reference_ambiguous`. */
-export function* resolvePathReference<Parameters extends Readonly<Record<string, string>>>(
+export const resolvePathReference = async <Parameters extends Readonly<Record<string, string>>>(
   parameters: Parameters,
+  findIds: FindIds,
   kinds: readonly ReferenceKind[] = [],
-): ReferenceResolver<Result<Parameters>> {
+): Promise<Result<Parameters>> => {
   const reference = kinds.length === 0 || parameters['id'] === undefined ? null : readReference(parameters['id'], kinds)
   if (reference === null) return accepted(parameters)
-  const id = resolveReference(reference, (yield [reference]) ?? noReferenceIds)
+  const id = resolveReference(reference, await findIds([reference]))
   if (!id.ok) return id
   return id.value === null
     ? refused('not_found', unknownReferenceMessage(reference))

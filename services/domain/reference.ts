@@ -18,9 +18,6 @@ export type FindReferences = (tenant: Tenant, references: readonly OwnReference[
 
 export const noReferenceIds: ReferenceIds = { location: new Map(), device: new Map(), customer: new Map() }
 
-/** Generator that yields the references it needs and receives the ids that were found. */
-export type ReferenceResolver<T> = Generator<readonly OwnReference[] | undefined, T, ReferenceIds | undefined>
-
 /** Prefixes of an own reference: for any kind that the field allows, or for one kind. */
 export const anyKindPrefix = 'reference:'
 export const kindPrefixes: Readonly<Record<ReferenceKind, string>> = {

@@ -9,7 +9,7 @@ import {
 import type { AnswerOf, Outcome, RequestOf } from '../contract/operation.ts'
 import { type RegisterIdentity, registerIdentityText } from '../domain/identifier.ts'
 import { accepted } from '../domain/refusal.ts'
-import { runInTimeSlices } from '../platform/concurrency/time-slices.ts'
+import { startTimeSlices } from '../platform/concurrency/time-slices.ts'
 import type { Reading, RefusedRecord } from '../platform/log/messages.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
 import { findRegister, type KnownObjects } from './known-objects.ts'
@@ -46,7 +46,7 @@ export const submitCumulative =
     signal,
   }: Request): Promise<Outcome<AnswerOf<typeof meterCumulativeSubmit>>> => {
     const tenant: Tenant = { accountId: caller.accountId, liveMode: caller.liveMode }
-    const parsed = await runInTimeSlices(readCumulative(body.bytes, apiVersion), caller.accountId)
+    const parsed = readCumulative(body.bytes, apiVersion)
     if (!parsed.ok) return parsed
     const submission = await withObjectIds(tenant, parsed.value, references.find)
     if (!submission.ok) return submission
@@ -54,10 +54,7 @@ export const submitCumulative =
     const place = await findRegister(known, tenant, register, at)
     if (!place.ok) return place
     const { partition, rule } = place.value
-    const { readings, refused } = await runInTimeSlices(
-      validateReadings(submission.value, tenant, at),
-      caller.accountId,
-    )
+    const { readings, refused } = await validateReadings(submission.value, tenant, at)
     // The caller has been refused. Records that are stored after that could surprise the caller.
     if (signal.aborted) throw writeLate()
     const receipt = await entrance.accept(
@@ -71,8 +68,8 @@ export const submitCumulative =
 
 type ValidatedReadings = { readonly readings: readonly Reading[]; readonly refused: readonly RefusedRecord[] }
 
-/** Readings that are validated between two pauses. */
-const readingsPerPause = 64
+/** Readings between two checks of the time slice. */
+const readingsPerCheck = 64
 
 /**
  * Return the 24 hexadecimal digits of the id of the interval that a register reading opens: the first 96 bits of a
@@ -83,18 +80,19 @@ export const registerIdDigits = (opening: RegisterIdentity): string =>
   hash('sha256', registerIdentityText(opening), 'hex').slice(0, 24)
 
 /** Validate readings, number them from 1, and create the ids of the intervals that the valid ones open. */
-function* validateReadings(
+const validateReadings = async (
   { elements, units, ...register }: CumulativeSubmission,
   tenant: Tenant,
   at: number,
-): Generator<void, ValidatedReadings> {
+): Promise<ValidatedReadings> => {
+  const timeSlice = startTimeSlices(tenant.accountId)
   const { locationId, deviceId } = register
   // The first reading of a new meter can have the time of the last reading of the old meter.
   const numbers = new Map<string, number>()
   const readings: Reading[] = []
   const refused: RefusedRecord[] = []
   for (const [index, element] of elements.entries()) {
-    if (index % readingsPerPause === 0) yield
+    if (index % readingsPerCheck === 0 && timeSlice.isOver()) await timeSlice.pause()
     const recordNumber = index + 1
     const read = readReading(element, units, at)
     const place = read.ok ? `${read.value.time}${read.value.isRestart ? ' restart' : ''}` : ''

@@ -3,16 +3,16 @@ import {
   isCsv,
   meterBatchToWire,
   type meterIntervalSubmit,
+  openRecords,
   oversizedRecord,
-  readRecords,
   recordReferenceOf,
   sentObjectsOf,
 } from '../contract/metering/meter-batch.ts'
 import { readMeterRecord } from '../contract/metering/meter-record.ts'
-import type { Submission } from '../contract/metering/read-submission.ts'
+import type { SubmissionReader } from '../contract/metering/read-submission.ts'
 import type { AnswerOf, Outcome, RawBody, RequestOf } from '../contract/operation.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
-import { runInTimeSlices, startTimeSlices } from '../platform/concurrency/time-slices.ts'
+import { startTimeSlices } from '../platform/concurrency/time-slices.ts'
 import { validatePlain } from './fast-path/validate-plain.ts'
 import type { KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
@@ -78,8 +78,33 @@ const validateJson = (
 export const validate = async (body: RawBody, context: ValidationContext): Promise<Result<ValidatedSubmission>> => {
   const validatedPlain = await validatePlain(body, context)
   if (validatedPlain !== null) return accepted(validatedPlain)
-  const parsed = await runInTimeSlices(readRecords(body), context.part.accountId)
-  return parsed.ok ? accepted(await validateSubmission(parsed.value, context)) : parsed
+  const opened = openRecords(body)
+  const elements = opened.ok ? await readElements(opened.value, context.part.accountId) : opened
+  return elements.ok ? accepted(await validateSubmission(elements.value, context)) : elements
+}
+
+/** Elements of a submission, and the indexes of the elements that are too long. */
+type Submission = { readonly elements: readonly unknown[]; readonly oversized: ReadonlySet<number> }
+
+/** Read all elements of a submission, because an element that is not JSON refuses the whole submission. */
+const readElements = async (
+  { count, isTooLong, read, refuse }: SubmissionReader,
+  account: string,
+): Promise<Result<Submission>> => {
+  const timeSlice = startTimeSlices(account)
+  const elements: unknown[] = []
+  const oversized = new Set<number>()
+  for (let index = 0; index < count; index += 1) {
+    if (index % recordsPerCheck === 0 && timeSlice.isOver()) await timeSlice.pause()
+    const element = read(index)
+    if (!element.ok) {
+      await timeSlice.pause()
+      return refuse(index, element.refusal)
+    }
+    if (isTooLong(index)) oversized.add(index)
+    elements.push(element.value)
+  }
+  return accepted({ elements, oversized })
 }
 
 const oversizedResult = { ok: false, refusal: oversizedRecord } as const

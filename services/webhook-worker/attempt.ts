@@ -1,16 +1,14 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { apiVersionDates } from '../contract/api-version.ts'
-import { eventRetrieve, eventToWireInSteps } from '../contract/events/event.ts'
-import { answerInApiVersion } from '../contract/exchange.ts'
 import { type AttemptDecision, decideAttempt } from '../domain/webhook/delivery-attempt.ts'
 import { signingSecrets } from '../domain/webhook/secret-rotation.ts'
 import type { DeliveryStatus } from '../domain/webhook/webhook-object.ts'
 import type { Seal } from '../platform/access/seal.ts'
-import { runInTimeSlices } from '../platform/concurrency/time-slices.ts'
 import type { AttemptOutcome } from '../platform/postgres/webhooks/webhook-outcomes.ts'
 import type { DeliveryClaim } from '../platform/postgres/webhooks/webhook-queue.ts'
 import type { Post, PostOutcome, WebhookHttpClient } from '../platform/webhook-client/webhook-http-client.ts'
-import { jsonPieces } from '../platform/write-json.ts'
+import type { WorkThread } from '../platform/work-thread/work-thread.ts'
+import { writeEventBody } from './event-body.ts'
 
 const prefix = 'whsec_'
 const maxKeys = 1_000
@@ -27,35 +25,22 @@ const keyOf = (secret: string): KeyObject => {
 }
 
 /** Bytes that are signed between two pauses. */
-const bytesPerPause = 2 ** 20
-
 /**
  * Return the signature header of a message: one `v1` signature for each secret, separated by spaces. `timestamp` is in
  * whole seconds.
- * Yields so that other work can run.
  * Source: Standard Webhooks 1.0, https://www.standardwebhooks.com.
  */
-function* signatureHeader(
-  secrets: readonly string[],
-  id: string,
-  timestamp: number,
-  body: Uint8Array,
-): Generator<void, string> {
-  const signatures: string[] = []
-  for (const secret of secrets) {
-    const hmac = createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.`)
-    for (let from = 0; from < body.length; from += bytesPerPause) {
-      hmac.update(body.subarray(from, from + bytesPerPause))
-      yield
-    }
-    signatures.push(`v1,${hmac.digest('base64')}`)
-  }
-  return signatures.join(' ')
-}
+const signatureHeader = (secrets: readonly string[], id: string, timestamp: number, body: Uint8Array): string =>
+  secrets
+    .map(secret => createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.`).update(body).digest('base64'))
+    .map(signature => `v1,${signature}`)
+    .join(' ')
 
 export type AttemptOptions = {
   readonly webhookClient: Pick<WebhookHttpClient, 'post'>
   readonly seal: Pick<Seal, 'open'>
+  /** Thread that writes long events. */
+  readonly thread: Pick<WorkThread, 'begin'>
   readonly at: () => number
   /** Random number in [0, 1). */
   readonly random: () => number
@@ -69,58 +54,13 @@ export type Attempt = {
   readonly isCut: boolean
 }
 
-/** Data up to this length, in characters, is parsed and written in a few ms. */
-const maxInlineDataLength = 65_536
-const emptyData = '"data":{}'
-/** Characters that are encoded between two pauses. */
-const charactersPerPause = 2 ** 18
-
-/**
- * Write the body of an event in the API version of the endpoint. Yields so that other work can run.
- * The data of a long plan is copied as the stored text: to parse and write 20 MB takes 400 ms.
- * Law: each attempt of a delivery has the same bytes.
- */
-export function* eventBody(claim: DeliveryClaim, data: string, createdAt: number): Generator<void, Buffer> {
-  if (data.length <= maxInlineDataLength || claim.apiVersion !== 'current')
-    return yield* writtenEvent(claim, data, createdAt)
-  const empty = (yield* writtenEvent(claim, '{}', createdAt)).toString()
-  const index = empty.indexOf(emptyData)
-  const parts = [Buffer.from(`${empty.slice(0, index)}"data":`)]
-  for (let from = 0; from < data.length; ) {
-    const end = from + charactersPerPause
-    // Both halves of a surrogate pair are encoded together.
-    const to = isHighSurrogate(data.charCodeAt(end - 1)) ? end - 1 : end
-    parts.push(Buffer.from(data.slice(from, to)))
-    from = to
-    yield
-  }
-  parts.push(Buffer.from(empty.slice(index + emptyData.length)))
-  return Buffer.concat(parts)
-}
-
-const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code < 0xdc00
-
-function* writtenEvent(claim: DeliveryClaim, data: string, createdAt: number): Generator<void, Buffer> {
-  const { eventId, accountId, liveMode, eventType, apiVersion } = claim
-  const event = yield* eventToWireInSteps(
-    { id: eventId, accountId, liveMode, type: eventType, data, createdAt },
-    apiVersion,
-  )
-  const parts: Buffer[] = []
-  for (const piece of jsonPieces(answerInApiVersion(eventRetrieve, event, apiVersion))) {
-    if (piece !== '') parts.push(Buffer.from(piece))
-    yield
-  }
-  return Buffer.concat(parts)
-}
-
-/** Create and sign the POST request of a delivery at `at` (ms). Yields so that other work can run. */
-export function* signedPost(
+/** Create and sign the POST request of a delivery at `at` (ms). */
+export const signedPost = (
   claim: DeliveryClaim,
   body: Buffer,
   { seal }: Pick<AttemptOptions, 'seal'>,
   at: number,
-): Generator<void, Post> {
+): Post => {
   const timestamp = Math.floor(at / 1000)
   const secrets = signingSecrets(claim.secrets, at).map(({ secret }) => seal.open(secret, claim.endpointId))
   return {
@@ -133,20 +73,21 @@ export function* signedPost(
       'api-version': apiVersionDates[claim.apiVersion],
       'webhook-id': claim.eventId,
       'webhook-timestamp': String(timestamp),
-      'webhook-signature': yield* signatureHeader(secrets, claim.eventId, timestamp, body),
+      'webhook-signature': signatureHeader(secrets, claim.eventId, timestamp, body),
     },
   }
 }
 
-/** Write and sign the request in the time slices of its account: an event can have megabytes. */
+/** Write and sign the request of a delivery. */
 const postOf = async (
   claim: DeliveryClaim,
   data: string,
   createdAt: number,
   options: AttemptOptions,
 ): Promise<Post> => {
-  const body = await runInTimeSlices(eventBody(claim, data, createdAt), claim.accountId)
-  return runInTimeSlices(signedPost(claim, body, options, options.at()), claim.accountId)
+  const { eventId, accountId, liveMode, eventType, apiVersion } = claim
+  const event = { eventId, accountId, liveMode, eventType, apiVersion, data, createdAt }
+  return signedPost(claim, await writeEventBody(event, options.thread), options, options.at())
 }
 
 const expiredOutcome: PostOutcome = {

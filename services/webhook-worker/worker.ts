@@ -8,8 +8,10 @@ import { stepResend } from '../platform/postgres/webhooks/webhook-resends.ts'
 import { webhookSeal } from '../platform/postgres/webhooks/webhook-secret.ts'
 import type { Logger } from '../platform/telemetry/logger.ts'
 import type { WebhookHttpClient } from '../platform/webhook-client/webhook-http-client.ts'
+import { openWorkThread } from '../platform/work-thread/work-thread.ts'
 import type { Attempt } from './attempt.ts'
 import { startDispatcher } from './dispatcher.ts'
+import { eventThreadOptions } from './event-body.ts'
 import { type FanOutOptions, startFanOut } from './fan-out.ts'
 import { outcomeWriter } from './outcome-writer.ts'
 
@@ -63,6 +65,7 @@ const repeat = async (
 export const startWebhookWorker = async (options: WebhookWorkerOptions): Promise<WebhookWorker> => {
   const { database, logger, at, log, codec, webhookClient, onAttempt, random = random32Bits } = options
   const stopping = new AbortController()
+  const thread = openWorkThread(eventThreadOptions)
   const writer = outcomeWriter({ database, logger, onWritten: () => dispatcher.wake() })
   const dispatcher = startDispatcher({
     database,
@@ -73,6 +76,7 @@ export const startWebhookWorker = async (options: WebhookWorkerOptions): Promise
     random,
     onAttempt,
     seal: webhookSeal(options.secret),
+    thread,
   })
   const fanOut = await startFanOut({ log, codec, database, logger, at, onQueued: dispatcher.note })
   const backgroundTasks = Promise.all([
@@ -90,6 +94,7 @@ export const startWebhookWorker = async (options: WebhookWorkerOptions): Promise
       stopping.abort()
       await fanOut[Symbol.asyncDispose]()
       await dispatcher[Symbol.asyncDispose]()
+      await thread[Symbol.asyncDispose]()
       await writer.close()
       await backgroundTasks
     },

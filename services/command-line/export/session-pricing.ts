@@ -3,7 +3,6 @@ import type { PercentageCharge, SessionCharge } from '../../domain/charge/charge
 import type { LocationCalendar } from '../../domain/charge/location-calendar.ts'
 import { parseDate } from '../../domain/civil-date.ts'
 import type { SessionPricing } from '../../domain/interchange/ocpi/charging-session.ts'
-import { runToEnd } from '../../domain/run-to-end.ts'
 import { timeZone } from '../../platform/time-zone.ts'
 import { askPatiently, CallError } from '../../reading-import/call-service.ts'
 import { type ExportSource, listAll } from './stored-records.ts'
@@ -18,7 +17,7 @@ const wrongAnswer = (what: string): CallError => new CallError(`The service answ
 const readCharge = (wire: ChargeWire): SessionCharge | PercentageCharge | null => {
   const terms = Object.fromEntries(Object.entries(wire).filter(([name]) => !ownMembers.includes(name)))
   const body = chargeBody.safeParse(terms)
-  const read = body.success ? runToEnd(readChargeTerms(body.data)) : null
+  const read = body.success ? readChargeTerms(body.data) : null
   if (read === null || !read.ok) throw wrongAnswer(`the charge ${wire.id}, which this version does not know`)
   const charge = { ...read.value, id: wire.id, planId: null }
   return charge.kind === 'SESSION' || charge.kind === 'PERCENTAGE' ? charge : null

@@ -13,7 +13,6 @@ import {
   tariffFormats,
 } from '../../domain/interchange/tariff-file.ts'
 import type { Result } from '../../domain/refusal.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { currencyOf } from '../../platform/geocoding/country.ts'
 import { readYamlSource } from '../../platform/interchange/yaml.ts'
 import { findProviders, type StoredProvider } from '../../platform/postgres/connect/providers.ts'
@@ -41,7 +40,7 @@ const acceptedValue = <T>(file: string, result: Result<T>): T => {
   throw new CommandError(`${file}: ${message}${field === undefined ? '' : ` (${field})`}.`)
 }
 
-const readSource = (bytes: Uint8Array, format: string | undefined): Generator<void, Result<SourceValue>> =>
+const readSource = (bytes: Uint8Array, format: string | undefined): Result<SourceValue> =>
   format === 'fri-nettleie' || (format === undefined && !isJsonText(bytes))
     ? readYamlSource(bytes)
     : readJsonSource(bytes)
@@ -115,7 +114,7 @@ export const importLibrary = async ({ input, file, content, providerId }: Librar
   const { options } = input
   const wrong = locationOnly.find(name => options[name] !== undefined)
   if (wrong !== undefined) throw new UsageError(`--library and --${wrong} exclude each other.`)
-  const source = acceptedValue(file.name, await runInTimeSlices(readSource(content, options['format'])))
+  const source = acceptedValue(file.name, readSource(content, options['format']))
   const format = formatOf(file.name, options['format'], source)
   const choices = acceptedValue(file.name, readImportOptions(options))
   const isDryRun = options['dry-run'] !== undefined
@@ -125,7 +124,7 @@ export const importLibrary = async ({ input, file, content, providerId }: Librar
       if (provider === undefined)
         throw new CommandError(`There is no supplier ${providerId}. "npx wattledger providers list" lists all.`)
       const context = contextOf(provider)
-      const read = acceptedValue(file.name, await runInTimeSlices(readTariffFile(format, source, context, choices)))
+      const read = acceptedValue(file.name, readTariffFile(format, source, context, choices))
       const drafts = read.tariffs.filter(one => isInForce(one, at))
       const tariffs = drafts.map(one => toLibraryTariff(provider, one, context.currencyCode))
       if (new Set(tariffs.map(({ id }) => id)).size < tariffs.length)

@@ -97,7 +97,7 @@ const fixed: Members<OwnTerms<FixedCharge>> = {
   ),
 }
 
-/** The schedule is read and written in steps, outside of its format. */
+/** The schedule is read and written outside of its format. */
 const scheduleFormat: WireFormat<readonly ScheduleEntryInput[]> = {
   // An empty list is an absent schedule.
   request: scheduleFrame.meta({ minItems: 0 }),

@@ -3,7 +3,7 @@ import { basicChargeKinds, type ChargeKind, type ChargeTerms, derivedChargeKinds
 import { validateCharge } from '../../domain/charge/validate-charge.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { fields, objectIdentifier } from '../field.ts'
-import { readTariffTermsInSteps } from '../tariffs/read-tariff-terms.ts'
+import { readTariffTerms } from '../tariffs/read-tariff-terms.ts'
 import { type ChargeInput, membersOf } from './charge-members.ts'
 import { readerOf, shapeOf } from './wire-format.ts'
 
@@ -48,7 +48,7 @@ export const chargeCreation: z.ZodType<ChargeCreation> = chargeUnion(
 )
 
 /** Read the schedule of a USAGE charge and the amounts of a limit. */
-function* completeTerms(input: ChargeInput): Generator<void, Result<ChargeTerms>> {
+const completeTerms = (input: ChargeInput): Result<ChargeTerms> => {
   if ('perKwh' in input) {
     const { amount, perKwh } = input
     if (amount === null && perKwh === null) return refused('price_missing', 'Set amount, per_kwh, or both', 'amount')
@@ -56,7 +56,7 @@ function* completeTerms(input: ChargeInput): Generator<void, Result<ChargeTerms>
   }
   if (input.kind !== 'USAGE') return accepted(input)
   if (input.schedule === null) return accepted({ ...input, schedule: null })
-  const read = yield* readTariffTermsInSteps({
+  const read = readTariffTerms({
     ...{ direction: 'IMPORT', type: 'COMMODITY', marketRates: false, contractStart: null, contractEnd: null },
     schedule: input.schedule,
   })
@@ -64,13 +64,13 @@ function* completeTerms(input: ChargeInput): Generator<void, Result<ChargeTerms>
 }
 
 /**
- * Validate a charge of a request, in steps. Its special days are not validated: `validateChargeDays` needs the calendar
+ * Validate a charge of a request. Its special days are not validated: `validateChargeDays` needs the calendar
  * of the location.
  * Refuses with the field of the charge: `charge_invalid`, `price_missing`, `price_ambiguous`, `steps_not_rising`,
  * `base_empty`, `interval_not_supported`, `end_before_start`, and the refusals of a schedule.
  */
-export function* readChargeTerms(input: ChargeInput): Generator<void, Result<ChargeTerms>> {
-  const terms = yield* completeTerms(input)
+export const readChargeTerms = (input: ChargeInput): Result<ChargeTerms> => {
+  const terms = completeTerms(input)
   if (!terms.ok) return terms
   const refusal = validateCharge(terms.value)
   return refusal === null ? terms : { ok: false, refusal }
@@ -79,8 +79,8 @@ export function* readChargeTerms(input: ChargeInput): Generator<void, Result<Cha
 /** Charge of a location with validated terms. The location is not checked. */
 export type ChargeDraft = { readonly locationId: string; readonly terms: ChargeTerms }
 
-/** Validate a new charge of a location, in steps. Refuses what `readChargeTerms` refuses. */
-export function* readCharge({ locationId, terms }: ChargeCreation): Generator<void, Result<ChargeDraft>> {
-  const read = yield* readChargeTerms(terms)
+/** Validate a new charge of a location. Refuses what `readChargeTerms` refuses. */
+export const readCharge = ({ locationId, terms }: ChargeCreation): Result<ChargeDraft> => {
+  const read = readChargeTerms(terms)
   return read.ok ? accepted({ locationId, terms: read.value }) : read
 }

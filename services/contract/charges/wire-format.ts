@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { orNull, seriesNumber } from '../answer-field.ts'
-import { fields, integer, oneOf, optional, refuseField, scaledDecimal, text } from '../field.ts'
+import { fields, integer, oneOf, optional, refuseField, requestList, scaledDecimal, text } from '../field.ts'
 import { nanoNumber } from '../json/exact-number.ts'
 
 /**
@@ -82,8 +82,7 @@ export const listFormat = <Value>(
   max: number,
   documented: { readonly minItems?: number } = {},
 ): WireFormat<readonly Value[]> => ({
-  request: z
-    .array(request)
+  request: requestList(request)
     .refine(list => list.length <= max, {
       message: `must have at most ${max} entries`,
       params: { code: 'charge_invalid' },

@@ -38,7 +38,7 @@ export type ChargeWire = ReturnType<typeof objectToWire<'charge', string, Charge
 
 export const chargeShape: z.ZodType<ChargeWire> = discriminatedByKind(chargeObjects)
 
-/** Write a charge without its location, in steps: all members, with exact numbers. */
+/** Write a charge without its location: all members, with exact numbers. */
 export const writeCharge = (terms: ChargeTerms): ChargeTermsWire => {
   const schedule = terms.kind === 'USAGE' && terms.schedule !== null ? scheduleToWire(terms.schedule, true) : null
   const written = terms.kind === 'USAGE' ? { ...terms, schedule } : terms
@@ -52,7 +52,7 @@ export type ChargeView = OwnedObject & {
   readonly terms: ChargeTerms
 }
 
-/** Write a stored charge, in steps. */
+/** Write a stored charge. */
 export const chargeToWire = (charge: ChargeView): ChargeWire => {
   const terms = writeCharge(charge.terms)
   return objectToWire('charge', charge, { location_id: charge.locationId, plan_id: charge.planId, ...terms })

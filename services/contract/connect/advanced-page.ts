@@ -3,7 +3,7 @@ import type { ContractTerm } from '../../domain/connect/session.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { instant, optional } from '../field.ts'
 import { exactNumber, isNumberText } from '../json/exact-number.ts'
-import { readShapeInSteps } from '../read-shape.ts'
+import { readShape } from '../read-shape.ts'
 import { rateNumberNames } from '../tariffs/rate.ts'
 import { marketSchedule, scheduleFrame } from '../tariffs/tariff-schedule.ts'
 import type { PageData } from './read-page.ts'
@@ -23,26 +23,12 @@ const advancedTariffShape = z.object({
 
 const numberMembers: readonly string[] = [...rateNumberNames, 'dates']
 
-/** Number of list elements between two pauses. */
-const elementsPerPause = 16
-
-function* listTextsToNumbers(list: readonly unknown[], name: string): Generator<void, readonly unknown[]> {
-  const read: unknown[] = []
-  for (const [index, one] of list.entries()) {
-    read.push(yield* textsToNumbers(one, name))
-    if (index % elementsPerPause === elementsPerPause - 1) yield
-  }
-  return read
-}
-
 /** Turn texts into numbers for the members of a schedule that are numbers. */
-function* textsToNumbers(value: unknown, name = ''): Generator<void, unknown> {
-  if (Array.isArray(value)) return yield* listTextsToNumbers(value, name)
+const textsToNumbers = (value: unknown, name = ''): unknown => {
+  if (Array.isArray(value)) return value.map(one => textsToNumbers(one, name))
   if (typeof value === 'string') return numberMembers.includes(name) && isNumberText(value) ? exactNumber(value) : value
   if (typeof value !== 'object' || value === null) return value
-  const members: [string, unknown][] = []
-  for (const [member, one] of Object.entries(value)) members.push([member, yield* textsToNumbers(one, member)])
-  return Object.fromEntries(members)
+  return Object.fromEntries(Object.entries(value).map(([member, one]) => [member, textsToNumbers(one, member)]))
 }
 
 export type AdvancedTariffInput = {
@@ -51,9 +37,9 @@ export type AdvancedTariffInput = {
   readonly term: ContractTerm
 }
 
-/** Read the tariff of the advanced page, in steps. Refuses `data_json_invalid` with the path. */
-export function* readAdvancedTariff(data: PageData): Generator<void, Result<AdvancedTariffInput>> {
-  const read = yield* readShapeInSteps(advancedTariffShape, yield* textsToNumbers(data), 'body')
+/** Read the tariff of the advanced page. Refuses `data_json_invalid` with the path. */
+export const readAdvancedTariff = (data: PageData): Result<AdvancedTariffInput> => {
+  const read = readShape(advancedTariffShape, textsToNumbers(data), 'body')
   if (!read.ok) {
     const { message, field } = read.refusal
     return refused('data_json_invalid', message, field === undefined ? 'data' : `data.${field}`)

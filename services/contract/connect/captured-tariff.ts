@@ -2,7 +2,7 @@ import { type ConnectState, followsMarket } from '../../domain/connect/session.t
 import { formatDecimal, percentageScale, readDecimal } from '../../domain/quantity.ts'
 import type { Result } from '../../domain/refusal.ts'
 import type { TariffDirection, TariffTerms, TariffType } from '../../domain/tariff/tariff.ts'
-import { readTariffTermsInSteps, type ScheduleEntryInput } from '../tariffs/read-tariff-terms.ts'
+import { readTariffTerms, type ScheduleEntryInput } from '../tariffs/read-tariff-terms.ts'
 
 const wholeDay = { valid_from: '00:00:00', valid_to: '00:00:00' }
 
@@ -47,16 +47,15 @@ export const scheduleOf = (state: ConnectState): readonly ScheduleEntryInput[] =
 }
 
 /**
- * Validate captured prices for a contract as POST /tariffs does, with pauses. Refuses what `readTariffTermsInSteps`
- * refuses.
+ * Validate captured prices for a contract as POST /tariffs does. Refuses what `readTariffTerms` refuses.
  */
 export const tariffTermsOf = (
   kind: { readonly direction: TariffDirection; readonly type: TariffType },
   state: ConnectState,
   contract: { readonly start: number | null; readonly end: number | null },
-): Generator<void, Result<TariffTerms>> => {
+): Result<TariffTerms> => {
   const { direction, type } = kind
-  return readTariffTermsInSteps({
+  return readTariffTerms({
     direction,
     type,
     marketRates: followsMarket(state),

@@ -4,7 +4,7 @@ import { accepted, connectRefusalCodes, type Result, refused } from '../../domai
 import { orNull } from '../answer-field.ts'
 import { isJsonNumber, numberText } from '../json/exact-number.ts'
 import { isJsonObject } from '../json/json-path.ts'
-import { readJson } from '../json/strict-json.ts'
+import { parseJson } from '../json/strict-json.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { rateNumberNames } from '../tariffs/rate.ts'
 import { tariffDirections, tariffTypes } from '../tariffs/tariff-draft.ts'
@@ -53,11 +53,11 @@ const emptyCall: ConnectCall = {
 }
 
 /**
- * Read a call, in steps. Ignores the media type and unknown members.
+ * Read a call. Ignores the media type and unknown members.
  * The fault is `body_invalid` if the body is not a JSON object, `data_json_invalid` if `data` is not an object.
  */
-export function* readConnectCall(bytes: Uint8Array): Generator<void, ConnectCallResult> {
-  const parsed = yield* readJson(bytes)
+export const readConnectCall = (bytes: Uint8Array): ConnectCallResult => {
+  const parsed = parseJson(bytes)
   if (!parsed.ok) return { call: emptyCall, fault: parsed }
   const body = parsed.value
   if (!isJsonObject(body)) return { call: emptyCall, fault: refused('body_invalid', 'The body must be an object') }

@@ -1,32 +1,32 @@
 import { z } from 'zod'
 import { parseInstant } from '../../domain/instant.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { jsonNumber } from '../field.ts'
+import { jsonNumber, requestList } from '../field.ts'
 import { numberText } from '../json/exact-number.ts'
 import { isJsonObject } from '../json/json-path.ts'
-import { readJson } from '../json/strict-json.ts'
-import { readShape, readShapeInSteps } from '../read-shape.ts'
+import { parseJson } from '../json/strict-json.ts'
+import { readShape } from '../read-shape.ts'
 import type { ScheduleEntryInput } from '../tariffs/read-tariff-terms.ts'
 
 const numberAsText = jsonNumber.transform(numberText)
-const textList = z.array(z.string()).nullish()
+const textList = requestList(z.string()).nullish()
 
 /** Tariff in the answer of a provider's app. Unknown members are ignored. */
 const planShape = z.object({
   display_name: z.string().max(255).nullish(),
   contract_end_date: z.string().nullish(),
-  data: z.array(
+  data: requestList(
     z.object({
       months: textList,
-      dates: z.array(numberAsText.transform(Number)).nullish(),
-      days_and_hours: z.array(
+      dates: requestList(numberAsText.transform(Number)).nullish(),
+      days_and_hours: requestList(
         z.object({
           days: textList,
-          hours: z.array(
+          hours: requestList(
             z.object({
               valid_from: z.string(),
               valid_to: z.string(),
-              rate: z.array(z.object({ value: numberAsText, to_kwh: numberAsText.nullish() })),
+              rate: requestList(z.object({ value: numberAsText, to_kwh: numberAsText.nullish() })),
             }),
           ),
         }),
@@ -36,7 +36,7 @@ const planShape = z.object({
 })
 
 const accountsShape = z.object({
-  accounts: z.array(z.object({ id: z.string(), name: z.string(), description: z.string().nullish() })),
+  accounts: requestList(z.object({ id: z.string(), name: z.string(), description: z.string().nullish() })),
 })
 
 /** Tariff of a provider; `contractEnd` in ms. */
@@ -56,17 +56,14 @@ const unwrapTariff = (body: unknown): unknown =>
   isJsonObject(body) && isJsonObject(body['tariff']) ? body['tariff'] : body
 
 /**
- * Read the answer of a provider's app to a fetch, in steps. Refuses an answer without tariff and accounts.
+ * Read the parsed answer of a provider's app to a fetch. Refuses an answer without tariff and accounts.
  * Source: docs/rules/connect.md #fetching-tariffs.
  */
-export function* readPlanAnswer(bytes: Uint8Array): Generator<void, Result<ProviderPlanAnswer>> {
-  const parsed = yield* readJson(bytes)
-  yield
-  if (!parsed.ok) return parsed
-  const accounts = yield* readShapeInSteps(accountsShape, parsed.value, 'body')
+export const readPlanAnswer = (body: unknown): Result<ProviderPlanAnswer> => {
+  const accounts = readShape(accountsShape, body, 'body')
   if (accounts.ok)
     return accepted({ accounts: accounts.value.accounts.map(one => ({ ...one, description: one.description ?? '' })) })
-  const read = yield* readShapeInSteps(planShape, unwrapTariff(parsed.value), 'body')
+  const read = readShape(planShape, unwrapTariff(body), 'body')
   if (!read.ok) return read
   const { display_name: displayName = null, contract_end_date: end = null, data } = read.value
   const contractEnd = end === null ? null : parseInstant(end)
@@ -86,9 +83,9 @@ export function* readPlanAnswer(bytes: Uint8Array): Generator<void, Result<Provi
   return accepted({ plan: { displayName, contractEnd, schedule } })
 }
 
-/** Read the message of a provider's app for the person, in steps; null without a message. */
-export function* readProviderMessage(bytes: Uint8Array): Generator<void, string | null> {
-  const parsed = yield* readJson(bytes)
+/** Read the message of a provider's app for the person; null without a message. */
+export const readProviderMessage = (bytes: Uint8Array): string | null => {
+  const parsed = parseJson(bytes)
   const read = parsed.ok ? readShape(z.object({ message: z.string().min(1).max(500) }), parsed.value, 'body') : parsed
   return read.ok ? read.value.message : null
 }

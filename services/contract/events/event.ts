@@ -3,13 +3,12 @@ import { testEventType } from '../../domain/event-types.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { maxReferenceTextLength, referenceKinds } from '../../domain/reference.ts'
 import type { Refusal } from '../../domain/refusal.ts'
-import { runToEnd } from '../../domain/run-to-end.ts'
 import type { OwnedObject, Tenant } from '../../domain/tenant.ts'
 import { idText, instantText } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import { answerToEarlier } from '../earlier-api-version.ts'
 import { text } from '../field.ts'
-import { readExactJson } from '../json/exact-json.ts'
+import { parseExactJson } from '../json/exact-json.ts'
 import { isJsonObject } from '../json/json-path.ts'
 import { listing, listParameters } from '../list.ts'
 import { withoutNullTexts } from '../null-text.ts'
@@ -41,8 +40,8 @@ export const eventFor = (scope: Scope, event: Event): Event =>
   event.type === testEventType ? { ...event, data: JSON.stringify(endpointFor(scope)(JSON.parse(event.data))) } : event
 
 /** Parse the data of an event with all digits of its numbers. Throws if the stored text is not an object. */
-function* dataOf({ id, data }: Event): Generator<void, EventWire['data']> {
-  const parsed = yield* readExactJson(data)
+const dataOf = ({ id, data }: Event): EventWire['data'] => {
+  const parsed = parseExactJson(data)
   if (!parsed.ok || !isJsonObject(parsed.value)) throw new TypeError(`The data of event ${id} is not a JSON object.`)
   return parsed.value
 }
@@ -53,10 +52,9 @@ const dataToEarlier = (type: string, data: EventWire['data']): EventWire['data']
   return answerToEarlier(withoutNullTexts(data, known.shape), known.renames ?? []) as EventWire['data']
 }
 
-/** Write an event in an API version, in steps. */
-export function* eventToWireInSteps(event: Event, apiVersion: ApiVersion = 'current'): Generator<void, EventWire> {
-  const data = yield* dataOf(event)
-  yield
+/** Write an event in an API version. */
+export const eventToWire = (event: Event, apiVersion: ApiVersion = 'current'): EventWire => {
+  const data = dataOf(event)
   return {
     id: event.id,
     object: 'event',
@@ -67,10 +65,6 @@ export function* eventToWireInSteps(event: Event, apiVersion: ApiVersion = 'curr
     account_id: event.accountId,
   }
 }
-
-/** Write an event in an API version, without a pause. */
-export const eventToWire = (event: Event, apiVersion?: ApiVersion): EventWire =>
-  runToEnd(eventToWireInSteps(event, apiVersion))
 
 /**
  * Return the data of a `*.failed` event: the object of the request and the refusal.

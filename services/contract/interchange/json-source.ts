@@ -1,7 +1,7 @@
 import { type SourceValue, sourceNumber } from '../../domain/interchange/source-value.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { isExactNumber, numberText } from '../json/exact-number.ts'
-import { readJson } from '../json/strict-json.ts'
+import { parseJson } from '../json/strict-json.ts'
 
 const toSource = (value: unknown): SourceValue => {
   if (typeof value === 'number' || isExactNumber(value)) return sourceNumber(numberText(value))
@@ -10,9 +10,9 @@ const toSource = (value: unknown): SourceValue => {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toSource(member)]))
 }
 
-/** Parse a JSON file, in steps. Numbers keep their texts. Refuses `body_invalid` with line and column. */
-export function* readJsonSource(bytes: Uint8Array): Generator<void, Result<SourceValue>> {
-  const read = yield* readJson(bytes)
+/** Parse a JSON file. Numbers keep their texts. Refuses `body_invalid` with line and column. */
+export const readJsonSource = (bytes: Uint8Array): Result<SourceValue> => {
+  const read = parseJson(bytes)
   return read.ok ? accepted(toSource(read.value)) : read
 }
 

@@ -1,6 +1,5 @@
 import { maxNumberLength } from '../../domain/quantity.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { runToEnd } from '../../domain/run-to-end.ts'
 import { printable, quote } from '../message-text.ts'
 import { exactNumber, isExactDouble, tooLongNumber } from './exact-number.ts'
 
@@ -21,24 +20,14 @@ type JsonReader = {
   readonly text: string
   index: number
   depth: number
-  /** Values and escapes read so far. */
-  steps: number
 }
 
 const whitespace = /[ \t\n\r]*/y
 const numberGrammar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the grammar of JSON excludes bare control characters.
 const plainText = /[^"\\\u0000-\u001f]*/y
-const escapes: Readonly<Record<string, string>> = {
-  '"': '"',
-  '\\': '\\',
-  '/': '/',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-}
+const quoteCode = 34
+const backslashCode = 92
 
 const skipWhitespace = (reader: JsonReader): void => {
   whitespace.lastIndex = reader.index
@@ -54,65 +43,74 @@ const foundText = (reader: JsonReader): string => {
 const unexpected = (reader: JsonReader, expected: string): JsonFault =>
   new JsonFault(`has ${foundText(reader)} where ${expected} should be`, reader.index)
 
-const readEscape = (reader: JsonReader): string => {
-  const letter = reader.text[reader.index + 1] ?? ''
-  if (letter === 'u') {
-    const digits = reader.text.slice(reader.index + 2, reader.index + 6)
-    if (!/^[0-9a-fA-F]{4}$/.test(digits))
-      throw new JsonFault('has an escape \\u without four hexadecimal digits', reader.index)
-    reader.index += 6
-    return String.fromCharCode(Number.parseInt(digits, 16))
-  }
-  const character = escapes[letter]
-  if (character === undefined) throw new JsonFault(`has an unknown escape \\${printable(letter)}`, reader.index)
+/** True for the letter after the backslash of a short escape: " \\ / b f n r t. */
+const isShortEscape = (code: number): boolean =>
+  code === quoteCode ||
+  code === backslashCode ||
+  code === 47 ||
+  code === 98 ||
+  code === 102 ||
+  code === 110 ||
+  code === 114 ||
+  code === 116
+
+/** Skip an escape. Throws if the escape is invalid. */
+const skipEscape = (reader: JsonReader): void => {
+  const { text, index } = reader
   reader.index += 2
-  return character
+  if (isShortEscape(text.charCodeAt(index + 1))) return
+  const letter = text.charAt(index + 1)
+  if (letter !== 'u') throw new JsonFault(`has an unknown escape \\${printable(letter)}`, index)
+  if (!/^[0-9a-fA-F]{4}$/.test(text.slice(index + 2, index + 6)))
+    throw new JsonFault('has an escape \\u without four hexadecimal digits', index)
+  reader.index += 4
 }
 
-/** Work that can pause at each `yield`. */
-type Steps<T> = Generator<void, T>
-
-/** Number of steps between two pauses. */
-const stepsPerPause = 512
-
-const isPauseDue = (reader: JsonReader): boolean => {
-  reader.steps += 1
-  return reader.steps % stepsPerPause === 0
-}
-
-/** Read characters up to the next quote, escape or control character. */
-const readUnescaped = (reader: JsonReader): string => {
-  const start = reader.index
-  plainText.lastIndex = start
-  plainText.test(reader.text)
-  reader.index = plainText.lastIndex
-  return reader.text.slice(start, reader.index)
-}
-
-const nulFault = (at: number): JsonFault => new JsonFault('has the character NUL in a string; leave it out', at)
-
-function* readString(reader: JsonReader): Steps<string> {
+/** Throw the first fault of a string that `JSON.parse` refuses. */
+const throwStringFault = (reader: JsonReader): never => {
   const start = reader.index
   reader.index += 1
-  const parts: string[] = []
-  let value = readUnescaped(reader)
   for (;;) {
     const code = reader.text.charCodeAt(reader.index)
-    if (code === 34) break
-    if (code === 92) value += readEscape(reader)
-    else if (Number.isNaN(code)) throw new JsonFault('has a string without a closing quote', start)
-    else throw new JsonFault('has a bare control character in a string; escape it', reader.index)
-    value += readUnescaped(reader)
-    if (!isPauseDue(reader)) continue
-    // The engine stores a sum of strings as a tree. `includes` makes the tree flat while the tree is small.
-    if (value.includes('\0')) throw nulFault(start)
-    parts.push(value)
-    value = ''
-    yield
+    if (Number.isNaN(code)) throw new JsonFault('has a string without a closing quote', start)
+    if (code < 32) throw new JsonFault('has a bare control character in a string; escape it', reader.index)
+    if (code === backslashCode) skipEscape(reader)
+    else reader.index += 1
   }
-  reader.index += 1
-  if (parts.length > 0) value = parts.join('') + value
-  if (value.includes('\0')) throw nulFault(start)
+}
+
+/** Return the index of the closing quote of a string with escapes; -1 without a closing quote. */
+const findClosingQuote = ({ text, index }: JsonReader): number => {
+  const first = text.indexOf('"', index + 1)
+  if (first === -1 || text.charCodeAt(first - 1) !== backslashCode) return first
+  for (let at = index + 1; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === quoteCode) return at
+    if (code === backslashCode) at += 1
+  }
+  return -1
+}
+
+/** Read a string without escapes from the text, and another string with `JSON.parse`. */
+const readText = (reader: JsonReader): string => {
+  const { text, index: start } = reader
+  plainText.lastIndex = start + 1
+  plainText.test(text)
+  if (text.charCodeAt(plainText.lastIndex) === quoteCode) {
+    reader.index = plainText.lastIndex + 1
+    return text.slice(start + 1, plainText.lastIndex)
+  }
+  const end = findClosingQuote(reader)
+  const read = end === -1 ? undefined : quickParse(text.slice(start, end + 1))
+  if (read === undefined) return throwStringFault(reader)
+  reader.index = end + 1
+  return read.value as string
+}
+
+const readString = (reader: JsonReader): string => {
+  const start = reader.index
+  const value = readText(reader)
+  if (value.includes('\0')) throw new JsonFault('has the character NUL in a string; leave it out', start)
   if (!value.isWellFormed())
     throw new JsonFault('contains an invalid Unicode character; send both halves of each surrogate pair', start)
   return value
@@ -149,21 +147,20 @@ const leaveContainer = (reader: JsonReader): void => {
   reader.depth -= 1
 }
 
-function* readArray(reader: JsonReader): Steps<unknown[]> {
+const readArray = (reader: JsonReader): unknown[] => {
   enterContainer(reader)
   const values: unknown[] = []
   if (reader.text[reader.index] === ']') reader.index += 1
   else {
     do {
-      values.push(isPlainScalar(reader) ? readScalar(reader) : yield* readValue(reader))
-      if (isPauseDue(reader)) yield
+      values.push(readValue(reader))
     } while (hasMore(reader, ']'))
   }
   leaveContainer(reader)
   return values
 }
 
-function* readObject(reader: JsonReader): Steps<Record<string, unknown>> {
+const readObject = (reader: JsonReader): Record<string, unknown> => {
   enterContainer(reader)
   const object: Record<string, unknown> = {}
   if (reader.text[reader.index] === '}') reader.index += 1
@@ -171,15 +168,14 @@ function* readObject(reader: JsonReader): Steps<Record<string, unknown>> {
     do {
       if (reader.text[reader.index] !== '"') throw unexpected(reader, 'a member name in quotes')
       const start = reader.index
-      const name = yield* readString(reader)
+      const name = readString(reader)
       if (name === '__proto__') throw new JsonFault('has a member "__proto__"; leave it out', start)
       if (Object.hasOwn(object, name)) throw new JsonFault(`has the member ${quote(name)} twice in one object`, start)
       skipWhitespace(reader)
       if (reader.text[reader.index] !== ':') throw unexpected(reader, '":"')
       reader.index += 1
       skipWhitespace(reader)
-      object[name] = isPlainScalar(reader) ? readScalar(reader) : yield* readValue(reader)
-      if (isPauseDue(reader)) yield
+      object[name] = readValue(reader)
     } while (hasMore(reader, '}'))
   }
   leaveContainer(reader)
@@ -192,17 +188,11 @@ const literals: readonly (readonly [string, unknown])[] = [
   ['null', null],
 ]
 
-/** True if the value at the cursor is neither an object nor a list nor a string. */
-const isPlainScalar = ({ text, index }: JsonReader): boolean => {
-  const mark = text[index]
-  return mark !== '{' && mark !== '[' && mark !== '"'
-}
-
-function* readValue(reader: JsonReader): Steps<unknown> {
+const readValue = (reader: JsonReader): unknown => {
   const mark = reader.text[reader.index]
-  if (mark === '{') return yield* readObject(reader)
-  if (mark === '[') return yield* readArray(reader)
-  return mark === '"' ? yield* readString(reader) : readScalar(reader)
+  if (mark === '{') return readObject(reader)
+  if (mark === '[') return readArray(reader)
+  return mark === '"' ? readString(reader) : readScalar(reader)
 }
 
 const readScalar = (reader: JsonReader): unknown => {
@@ -225,19 +215,27 @@ const lineAndColumn = (text: string, at: number): string => {
   return `line ${line}, column ${at - lineStart + 1}`
 }
 
+/** Parse a text with `JSON.parse`; undefined if the text is not valid JSON. */
+export const quickParse = (text: string): { readonly value: unknown } | undefined => {
+  try {
+    return { value: JSON.parse(text) }
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
 /**
- * Parse a JSON text exactly, member by member. This is slower than `JSON.parse`.
+ * Parse a JSON text exactly, member by member. This is slower than `JSON.parse`. `level` is the nesting level of the
+ * text in the body.
  * A number that is not an exact double keeps its text. A number of more than 400 characters becomes `tooLongNumber`.
  * Refuses duplicate members, lone surrogates, NUL, deep nesting and invalid JSON, with line and column.
  */
-export const parseExactJson = (text: string): Result<unknown> => runToEnd(readExactJson(text))
-
-/** Parse as `parseExactJson` does, in steps. `level` is the nesting level of the text in the body. */
-export function* readExactJson(text: string, level = 0): Steps<Result<unknown>> {
-  const reader: JsonReader = { text, index: 0, depth: level, steps: 0 }
+export const parseExactJson = (text: string, level = 0): Result<unknown> => {
+  const reader: JsonReader = { text, index: 0, depth: level }
   try {
     skipWhitespace(reader)
-    const value = yield* readValue(reader)
+    const value = readValue(reader)
     skipWhitespace(reader)
     if (reader.index < text.length) throw unexpected(reader, 'the end')
     return accepted(value)

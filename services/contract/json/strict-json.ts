@@ -1,6 +1,5 @@
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { runToEnd } from '../../domain/run-to-end.ts'
-import { maxDepth, readExactJson } from './exact-json.ts'
+import { maxDepth, parseExactJson, quickParse } from './exact-json.ts'
 import { type JsonLimitName, type JsonLimits, measureJson } from './measure-json.ts'
 import { countMembers, scanJson } from './scan-json.ts'
 
@@ -14,15 +13,6 @@ export const decodeBody = (bytes: Uint8Array): Result<string> => {
   } catch (error) {
     if (error instanceof TypeError)
       return refused('body_invalid', 'The body is not valid UTF-8; send JSON encoded in UTF-8')
-    throw error
-  }
-}
-
-const quickParse = (text: string): { readonly value: unknown } | undefined => {
-  try {
-    return { value: JSON.parse(text) }
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
     throw error
   }
 }
@@ -47,7 +37,7 @@ export const parseText = (bytes: Uint8Array, level: number): Result<unknown> => 
         return accepted(quick.value)
     }
   }
-  return runToEnd(readExactJson(text, level))
+  return parseExactJson(text, level)
 }
 
 /** Far more than any operation needs. */
@@ -60,24 +50,19 @@ const excessRefusals: Readonly<Record<JsonLimitName, Result<never>>> = {
   levels: refused('body_invalid', `The body is nested deeper than ${maxDepth} levels; send it with fewer`),
 }
 
-/** Parse a body as `parseJson` does, in steps. The size of the body is checked before the body is parsed. */
-export function* readJson(bytes: Uint8Array): Generator<void, Result<unknown>> {
-  const measure = yield* measureJson(bytes, limits)
+/**
+ * Parse a body exactly. A number is a double if the double is exact, otherwise an `ExactNumber`. Fields check number
+ * ranges. Refuses duplicate members, lone surrogates, NUL, bytes that are not UTF-8, and invalid JSON. Refuses more
+ * than 32 levels, 150,000 values, 20,000 elements in a list, and 100 members in an object, before it parses the body.
+ * Source: docs/rules/versions-and-transport.md #json-text.
+ */
+export const parseJson = (bytes: Uint8Array): Result<unknown> => {
+  const measure = measureJson(bytes, limits)
   if (measure.excess !== null) return excessRefusals[measure.excess]
   const decoded = decodeBody(bytes)
   if (!decoded.ok) return decoded
   const text = decoded.value
-  yield
-  const quick = measure.isPlain && !suspectEscape.test(text) ? quickParse(text) : undefined
-  yield
+  const quick = measure.isPlain && !(text.includes('\\') && suspectEscape.test(text)) ? quickParse(text) : undefined
   if (quick !== undefined && measure.members === countMembers(quick.value)) return accepted(quick.value)
-  return yield* readExactJson(text)
+  return parseExactJson(text)
 }
-
-/**
- * Parse a body exactly. A number is a double if the double is exact, otherwise an `ExactNumber`. Fields check number
- * ranges. Refuses duplicate members, lone surrogates, NUL, bytes that are not UTF-8, and invalid JSON. Refuses more
- * than 32 levels, 150,000 values, 20,000 elements in a list, and 100 members in an object.
- * Source: docs/rules/versions-and-transport.md #json-text.
- */
-export const parseJson = (bytes: Uint8Array): Result<unknown> => runToEnd(readJson(bytes))

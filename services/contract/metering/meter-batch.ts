@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { SubmissionWarning } from '../../domain/record/warnings.ts'
 import { type Result, refused } from '../../domain/refusal.ts'
-import { runToEnd } from '../../domain/run-to-end.ts'
 import type { OwnedObject } from '../../domain/tenant.ts'
 import { count, exampleObject, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
@@ -13,7 +12,7 @@ import { parameters } from '../parameter.ts'
 import { submissionLimits } from '../registry/account.ts'
 import { submissionWarningsToWire, warningsShape } from '../warning.ts'
 import { meterRecordRenames, meterRecordShape } from './meter-record.ts'
-import { readSubmission, type Submission, type SubmissionLimits } from './read-submission.ts'
+import { openSubmission, type SubmissionLimits, type SubmissionReader } from './read-submission.ts'
 
 export const meterBatchShape = objectShape('bat', 'meter_batch', {
   status: z
@@ -90,19 +89,16 @@ export const isCsv = (body: RawBody): boolean => body.mediaType === csvMediaType
 export const isNdjson = (body: RawBody): boolean => body.mediaType === ndjsonMediaType
 
 /**
- * Read the elements of a submission, in steps: a JSON list, or one JSON value per line. The result names the elements
- * of more than 8 KiB. Refuses invalid JSON, an empty submission, more than 10,000 elements, and far too many values.
+ * Open a submission, whose elements are read one by one: a JSON list, or one JSON value per line. Elements of more than
+ * 8 KiB are too long. Refuses invalid JSON, an empty submission, more than 10,000 elements, and far too many values.
  * Limits are checked before the body is parsed.
  * Source: docs/rules/metering.md #submissions; docs/rules/limits.md #requests.
  */
-export function* readRecords(body: RawBody): Generator<void, Result<Submission>> {
-  const read = yield* readSubmission(body.bytes, isNdjson(body), capacity, submissionLimits.recordBytes)
-  if (!read.ok && 'excess' in read) return read.excess === 'elements' ? tooManyRecords : tooManyMembers
-  return read.ok && read.value.elements.length === 0 ? refused('body_invalid', 'The list must not be empty') : read
+export const openRecords = (body: RawBody): Result<SubmissionReader> => {
+  const opened = openSubmission(body.bytes, isNdjson(body), capacity, submissionLimits.recordBytes)
+  if (!opened.ok && 'excess' in opened) return opened.excess === 'elements' ? tooManyRecords : tooManyMembers
+  return opened.ok && opened.value.count === 0 ? refused('body_invalid', 'The list must not be empty') : opened
 }
-
-/** Read the elements of a submission without a pause. */
-export const parseSubmission = (body: RawBody): Result<Submission> => runToEnd(readRecords(body))
 
 /** A record has twelve members. A body with 20,000 excess values can still be parsed in a short time. */
 const capacity: SubmissionLimits = { elements: submissionLimits.records, valuesPerElement: 16, excessValues: 20_000 }

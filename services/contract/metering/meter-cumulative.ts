@@ -11,10 +11,10 @@ import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import type { ApiVersion } from '../api-version.ts'
 import { refusalToEarlier, requestFromApiVersion } from '../earlier-api-version.ts'
-import { fields, jsonNumber, objectIdentifier, oneOf, optional, referenceId } from '../field.ts'
+import { fields, jsonNumber, objectIdentifier, oneOf, optional, referenceId, requestList } from '../field.ts'
 import { numberText } from '../json/exact-number.ts'
 import { isJsonObject } from '../json/json-path.ts'
-import { readJson } from '../json/strict-json.ts'
+import { parseJson } from '../json/strict-json.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { readShape } from '../read-shape.ts'
 import { submissionLimits } from '../registry/account.ts'
@@ -51,8 +51,7 @@ const sharedMembers = {
 
 const documentShape = fields({
   ...sharedMembers,
-  data: z
-    .array(readingShape)
+  data: requestList(readingShape)
     .min(1)
     .max(submissionLimits.records)
     .describe(
@@ -61,7 +60,7 @@ const documentShape = fields({
 })
 
 /** Body with readings that are not validated; each reading is validated separately. */
-const submissionShape = fields({ ...sharedMembers, data: z.array(z.unknown()) })
+const submissionShape = fields({ ...sharedMembers, data: requestList(z.unknown()) })
 
 type RegisterUnits = 'WH' | 'KWH'
 
@@ -88,17 +87,13 @@ export type SubmittedReading = {
 }
 
 /**
- * Read a submission of register readings of either API version, in steps. Null means absent; missing directions get
+ * Read a submission of register readings of either API version. Null means absent; missing directions get
  * defaults. The caller checks that location and device exist. Refuses the submission for an invalid shared member, for
  * no reading, and for more than 10,000 readings. Source: docs/rules/metering.md #register-readings;
  * docs/rules/limits.md #requests.
  */
-export function* readCumulative(
-  bytes: Uint8Array,
-  apiVersion: ApiVersion,
-): Generator<void, Result<CumulativeSubmission>> {
-  const parsed = yield* readJson(bytes)
-  yield
+export const readCumulative = (bytes: Uint8Array, apiVersion: ApiVersion): Result<CumulativeSubmission> => {
+  const parsed = parseJson(bytes)
   if (!parsed.ok) return parsed
   const body = requestFromApiVersion(parsed.value, meterRecordRenames, apiVersion)
   if (!body.ok) return body

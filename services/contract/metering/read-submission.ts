@@ -1,5 +1,5 @@
-import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { readExactJson } from '../json/exact-json.ts'
+import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import { parseExactJson } from '../json/exact-json.ts'
 import { closingQuote } from '../json/scan-json.ts'
 import { decodeBody, parseText } from '../json/strict-json.ts'
 
@@ -39,7 +39,6 @@ type SplitState = {
   readonly bytes: Uint8Array
   readonly isNdjson: boolean
   readonly limits: SubmissionLimits
-  index: number
   depth: number
   /** True inside an element; between elements are commas or line ends. */
   isInElement: boolean
@@ -56,28 +55,18 @@ type SplitState = {
   readonly ends: number[]
 }
 
-/** Number of bytes between two pauses. */
-const bytesPerPause = 2 ** 18
-
 /**
- * Find the elements of a JSON list, or of lines of JSON values, in steps. Stops at an exceeded limit or at invalid
- * syntax. Parsing millions of values would take seconds.
+ * Find the elements of a JSON list, or of lines of JSON values. Stops at an exceeded limit or at invalid syntax.
+ * Parsing millions of values would take seconds.
  */
-export function* splitSubmission(
-  bytes: Uint8Array,
-  isNdjson: boolean,
-  limits: SubmissionLimits,
-): Generator<void, ElementRanges> {
+export const splitSubmission = (bytes: Uint8Array, isNdjson: boolean, limits: SubmissionLimits): ElementRanges => {
   const state: SplitState = {
-    ...{ bytes, isNdjson, limits, index: 0, depth: 0, values: 0, excessCount: 0 },
+    ...{ bytes, isNdjson, limits, depth: 0, values: 0, excessCount: 0 },
     ...{ isInElement: false, isElementExpected: false, isClosed: false, isBroken: false },
     ...{ excess: null, starts: [], ends: [] },
   }
-  const advance = isNdjson ? advanceLines : advanceList
-  while (state.index < bytes.length && state.excess === null && !state.isBroken) {
-    advance(state, Math.min(bytes.length, state.index + bytesPerPause))
-    yield
-  }
+  if (isNdjson) findLines(state)
+  else findElements(state)
   if (isNdjson && state.isInElement) state.ends.push(bytes.length)
   if (!isNdjson && !state.isClosed) state.isBroken = true
   const { excess, isBroken, starts, ends } = state
@@ -116,10 +105,9 @@ const endOfText = (bytes: Uint8Array, start: number): number => {
 }
 
 /** Find lines. Each line that is not blank is an element. */
-const advanceLines = (state: SplitState, until: number): void => {
+const findLines = (state: SplitState): void => {
   const { bytes } = state
-  let at = state.index
-  for (; at < until && state.excess === null; at += 1) {
+  for (let at = 0; at < bytes.length && state.excess === null; at += 1) {
     const code = bytes[at] as number
     if (code === lineFeed) {
       if (state.isInElement) endElement(state, at)
@@ -127,13 +115,12 @@ const advanceLines = (state: SplitState, until: number): void => {
     if (code === quote) at = endOfText(bytes, at + 1)
     else if (code === comma || code === leftBrace || code === leftBracket) countValue(state)
   }
-  state.index = at
 }
 
-const advanceList = (state: SplitState, until: number): void => {
+/** Find the elements of a list. */
+const findElements = (state: SplitState): void => {
   const { bytes } = state
-  let at = state.index
-  for (; at < until && state.excess === null && !state.isBroken; at += 1) {
+  for (let at = 0; at < bytes.length && state.excess === null && !state.isBroken; at += 1) {
     const code = bytes[at] as number
     if (code <= space) continue
     if (state.depth === 0) {
@@ -150,7 +137,6 @@ const advanceList = (state: SplitState, until: number): void => {
     // An unmatched closing bracket ends the list too early. The parser of the element reports the fault.
     if (state.depth === 0) state.isBroken = true
   }
-  state.index = at
 }
 
 /** Read the comma after an element, or the end of the list. */
@@ -167,13 +153,16 @@ const endElementAt = (state: SplitState, code: number, at: number): boolean => {
   return true
 }
 
-/** Elements of a submission, and the indexes of the elements that are too long. */
-export type Submission = { readonly elements: readonly unknown[]; readonly oversized: ReadonlySet<number> }
-
-/** Larger elements are parsed in steps. */
-const longElementBytes = 2 ** 16
-/** Number of elements between two pauses. */
-const elementsPerPause = 64
+/**
+ * Submission whose elements are read one by one. `isTooLong` returns whether an element has too many bytes. `refuse`
+ * returns the refusal of the submission for an element that is refused: it parses a list again to find the position.
+ */
+export type SubmissionReader = {
+  readonly count: number
+  readonly isTooLong: (index: number) => boolean
+  readonly read: (index: number) => Result<unknown>
+  readonly refuse: (index: number, refusal: Refusal) => Result<never>
+}
 
 const isContainer = (bytes: Uint8Array, start: number): boolean => bytes[start] === 123 || bytes[start] === 91
 
@@ -184,13 +173,6 @@ const trimmedEnd = (bytes: Uint8Array, start: number, end: number): number => {
   return at
 }
 
-function* readElement(bytes: Uint8Array, level: number): Generator<void, Result<unknown>> {
-  if (bytes.length <= longElementBytes) return parseText(bytes, level)
-  const decoded = decodeBody(bytes)
-  yield
-  return decoded.ok ? yield* readExactJson(decoded.value, level) : decoded
-}
-
 /** Return the line number of a byte, from 1. */
 const lineOf = (bytes: Uint8Array, at: number): number => {
   let line = 1
@@ -199,53 +181,53 @@ const lineOf = (bytes: Uint8Array, at: number): number => {
 }
 
 /** Refuse a list with the position of its fault in the body. */
-function* refuseList(bytes: Uint8Array): Generator<void, Result<never>> {
+const refuseList = (bytes: Uint8Array): Result<never> => {
   const decoded = decodeBody(bytes)
   if (!decoded.ok) return decoded
-  yield
-  const parsed = yield* readExactJson(decoded.value)
+  const parsed = parseExactJson(decoded.value)
   return parsed.ok ? refused('body_invalid', 'The body must be a list') : parsed
 }
 
-/** Elements of a submission, a refusal, or the name of the exceeded limit. */
+/** Opened submission, a refusal, or the name of the exceeded limit. */
 export type SubmissionResult =
-  | Result<Submission>
+  | Result<SubmissionReader>
   | { readonly ok: false; readonly excess: Exclude<ElementRanges['excess'], null> }
 
 /**
- * Parse a submission in steps: a JSON list, or one JSON value per line. Blank lines are skipped.
- * Returns the indexes of elements of more than `maxElementBytes` bytes; the other elements stay valid.
+ * Open a submission: a JSON list, or one JSON value per line. Blank lines are skipped.
+ * An element of more than `maxElementBytes` bytes is too long; the other elements stay valid.
  * Refuses the body as `parseJson` does, and a body that is not a list. The refusal of a line has the line number.
  * Limits are checked before any element is parsed.
  * Source: docs/rules/metering.md #submissions; docs/rules/versions-and-transport.md #json-text.
  */
-export function* readSubmission(
+export const openSubmission = (
   bytes: Uint8Array,
   isNdjson: boolean,
   submissionLimits: SubmissionLimits,
   maxElementBytes: number,
-): Generator<void, SubmissionResult> {
-  const { excess, isBroken, starts, ends } = yield* splitSubmission(
-    withoutByteOrderMark(bytes),
-    isNdjson,
-    submissionLimits,
-  )
-  if (excess !== null) return { ok: false, excess }
-  if (isBroken) return yield* refuseList(bytes)
-  const elements: unknown[] = []
-  const oversized = new Set<number>()
+): SubmissionResult => {
   const content = withoutByteOrderMark(bytes)
-  for (const [index, start] of starts.entries()) {
-    const end = isNdjson ? (ends[index] ?? start) : trimmedEnd(content, start, ends[index] ?? start)
-    const parsed = yield* readElement(content.subarray(start, end), isNdjson ? 0 : 1)
-    if (!parsed.ok && isNdjson)
-      return refused('body_invalid', `Line ${lineOf(content, start)}: ${parsed.refusal.message}`)
-    if (!parsed.ok) return yield* refuseList(bytes)
-    if (end - start > maxElementBytes && (isNdjson || isContainer(content, start))) oversized.add(index)
-    elements.push(parsed.value)
-    if (index % elementsPerPause === 0) yield
+  const { excess, isBroken, starts, ends } = splitSubmission(content, isNdjson, submissionLimits)
+  if (excess !== null) return { ok: false, excess }
+  if (isBroken) return refuseList(bytes)
+  const rangeOf = (index: number): readonly [number, number] => {
+    const start = starts[index] ?? 0
+    const end = ends[index] ?? start
+    return [start, isNdjson ? end : trimmedEnd(content, start, end)]
   }
-  return accepted({ elements, oversized })
+  return accepted({
+    count: starts.length,
+    isTooLong: index => {
+      const [start, end] = rangeOf(index)
+      return end - start > maxElementBytes && (isNdjson || isContainer(content, start))
+    },
+    read: index => {
+      const [start, end] = rangeOf(index)
+      return parseText(content.subarray(start, end), isNdjson ? 0 : 1)
+    },
+    refuse: (index, { message }) =>
+      isNdjson ? refused('body_invalid', `Line ${lineOf(content, starts[index] ?? 0)}: ${message}`) : refuseList(bytes),
+  })
 }
 
 /** Remove a byte order mark. */

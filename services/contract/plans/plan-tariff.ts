@@ -8,7 +8,7 @@ import {
 } from '../../domain/tariff/tariff.ts'
 import { idText, orNull } from '../answer-field.ts'
 import { fields } from '../field.ts'
-import { readTariffTermsInSteps } from '../tariffs/read-tariff-terms.ts'
+import { readTariffTerms } from '../tariffs/read-tariff-terms.ts'
 import {
   type TariffMembers,
   tariffDirections,
@@ -45,11 +45,11 @@ export const planTariffShape = z
   })
   .meta({ component: 'PlanTariff' })
 
-/** Validate a tariff of a plan, in steps. Refuses what a new tariff refuses. */
-export function* readPlanTariff(input: TariffMembers): Generator<void, Result<PlanTariffTerms>> {
+/** Validate a tariff of a plan. Refuses what a new tariff refuses. */
+export const readPlanTariff = (input: TariffMembers): Result<PlanTariffTerms> => {
   const sent = termsInput(input, { contractStart: null, contractEnd: null })
   if (!sent.ok) return sent
-  const read = yield* readTariffTermsInSteps(sent.value)
+  const read = readTariffTerms(sent.value)
   if (!read.ok) return read
   const { direction, type, marketRates, schedule } = read.value
   const { display_name: displayName = null, provider_id: providerId = null } = input
@@ -57,7 +57,7 @@ export function* readPlanTariff(input: TariffMembers): Generator<void, Result<Pl
   return accepted({ direction, type, marketRates, schedule, displayName, providerId, component })
 }
 
-/** Write a tariff of a plan, in steps. */
+/** Write a tariff of a plan. */
 export const planTariffToWire = (tariff: PlanTariffTerms): z.output<typeof planTariffShape> => {
   const { direction, type, marketRates, displayName, providerId, component, schedule } = tariff
   return {

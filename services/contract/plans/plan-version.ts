@@ -8,6 +8,7 @@ import { count, dateText, idText, instantText, orNull } from '../answer-field.ts
 import { chargeBody, readChargeTerms } from '../charges/read-charge.ts'
 import { chargeTermsShape, writeCharge } from '../charges/write-charge.ts'
 import { listOf, optional } from '../field.ts'
+import type { NextTurn } from '../operation.ts'
 import {
   type PlanTariffTerms,
   planTariffInput,
@@ -50,20 +51,24 @@ const atMember = <T>(result: Result<T>, path: string): Result<T> => {
 }
 
 /**
- * Validate the prices of a version, in steps; absent lists are undefined. Refuses the first fault with its path, such as
+ * Validate the prices of a version; absent lists are undefined. Other work can run before each tariff and each charge.
+ * Refuses the first fault with its path, such as
  * `tariffs[0].schedule[1].days_and_hours`, and `tariff_overlap` for two tariffs of one direction and type.
  */
-export function* readPlanPrices(input: PricesInput): Generator<
-  void,
+export const readPlanPrices = async (
+  input: PricesInput,
+  nextTurn: NextTurn,
+): Promise<
   Result<{
     readonly tariffs: readonly PlanTariffTerms[] | undefined
     readonly charges: readonly ChargeTerms[] | undefined
   }>
-> {
+> => {
   const tariffs: PlanTariffTerms[] = []
   for (const [index, one] of (input.tariffs ?? []).entries()) {
+    await nextTurn()
     const path = `tariffs[${index}]`
-    const read = atMember(yield* readPlanTariff(one), path)
+    const read = atMember(readPlanTariff(one), path)
     if (!read.ok) return read
     const { direction, type } = read.value
     if (tariffs.some(other => other.direction === direction && other.type === type)) {
@@ -71,14 +76,13 @@ export function* readPlanPrices(input: PricesInput): Generator<
       return refused('tariff_overlap', message, path)
     }
     tariffs.push(read.value)
-    yield
   }
   const charges: ChargeTerms[] = []
   for (const [index, one] of (input.charges ?? []).entries()) {
-    const read = atMember(yield* readChargeTerms(one), `charges[${index}]`)
+    await nextTurn()
+    const read = atMember(readChargeTerms(one), `charges[${index}]`)
     if (!read.ok) return read
     charges.push(read.value)
-    yield
   }
   return accepted({
     tariffs: input.tariffs === undefined ? undefined : tariffs,
@@ -107,7 +111,7 @@ export const versionShape = z.object({
   ...progressMembers,
 })
 
-/** Write the members of a version, in steps. */
+/** Write the members of a version. */
 export const versionMembersToWire = ({
   version,
   startDay,
@@ -128,7 +132,7 @@ export const versionMembersToWire = ({
   }
 }
 
-/** Write a version with the progress of its plan, in steps. */
+/** Write a version with the progress of its plan. */
 export const versionToWire = (
   view: PlanVersionView,
   { sites, applied }: PlanProgress,

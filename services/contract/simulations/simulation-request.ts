@@ -17,11 +17,13 @@ import {
   oneOf,
   optional,
   refuseField,
+  requestList,
   text,
 } from '../field.ts'
 import { formatThousands } from '../message-text.ts'
+import type { NextTurn } from '../operation.ts'
 import { roundingInput } from '../statements/statement-request.ts'
-import { readTariffTermsInSteps } from '../tariffs/read-tariff-terms.ts'
+import { readTariffTerms } from '../tariffs/read-tariff-terms.ts'
 import { tariffMembers, termsInput } from '../tariffs/tariff-draft.ts'
 
 /**
@@ -101,8 +103,7 @@ export const simulationBody = fields({
   customer_id: optional(objectIdentifier('cus')).describe('All locations of a customer, instead of object_ids.'),
   start_date: localDate.describe('First local day.'),
   end_date: localDate.describe('Local day after the last day, at most 3 years after start_date.'),
-  candidates: z
-    .array(candidateInput)
+  candidates: requestList(candidateInput)
     .min(1, { message: 'must not be empty' })
     .superRefine((candidates, context) => {
       if (candidates.length > maxCandidates)
@@ -130,18 +131,20 @@ const at = ({ refusal }: Refused, path: string): Refused => {
   return refused(refusal.code, message, field)
 }
 
-function* readTariffs(
+const readTariffs = async (
   wires: NonNullable<CandidateBody['tariffs']>,
   path: string,
-): Generator<void, Result<CandidateTariff[]>> {
+  nextTurn: NextTurn,
+): Promise<Result<CandidateTariff[]>> => {
   const tariffs: CandidateTariff[] = []
   for (const [index, wire] of wires.entries()) {
+    await nextTurn()
     const contract = {
       contractStart: wire.contract_start_date?.at ?? null,
       contractEnd: wire.contract_end_date?.at ?? null,
     }
     const terms = termsInput(wire, contract)
-    const read = terms.ok ? yield* readTariffTermsInSteps(terms.value) : terms
+    const read = terms.ok ? readTariffTerms(terms.value) : terms
     if (!read.ok) return at(read, `${path}[${index}]`)
     const tariff: CandidateTariff = {
       ...read.value,
@@ -154,29 +157,36 @@ function* readTariffs(
       return refused('tariff_overlap', message, `${tariff.id}.contract_start_date`)
     }
     tariffs.push(tariff)
-    yield
   }
   return accepted(tariffs)
 }
 
-function* readCharges(
+const readCharges = async (
   wires: NonNullable<CandidateBody['charges']>,
   path: string,
-): Generator<void, Result<ChargeTerms[]>> {
+  nextTurn: NextTurn,
+): Promise<Result<ChargeTerms[]>> => {
   const charges: ChargeTerms[] = []
   for (const [index, wire] of wires.entries()) {
-    const read = yield* readChargeTerms(wire)
+    await nextTurn()
+    const read = readChargeTerms(wire)
     if (!read.ok) return at(read, `${path}[${index}]`)
     charges.push(read.value)
-    yield
   }
   return accepted(charges)
 }
 
-function* readCandidate(wire: CandidateBody, path: string): Generator<void, Result<SimulatedCandidate>> {
-  const tariffs = wire.tariffs === undefined ? accepted(null) : yield* readTariffs(wire.tariffs, `${path}.tariffs`)
+const readCandidate = async (
+  wire: CandidateBody,
+  path: string,
+  nextTurn: NextTurn,
+): Promise<Result<SimulatedCandidate>> => {
+  const { tariffs: sentTariffs, charges: sentCharges } = wire
+  const tariffs =
+    sentTariffs === undefined ? accepted(null) : await readTariffs(sentTariffs, `${path}.tariffs`, nextTurn)
   if (!tariffs.ok) return tariffs
-  const charges = wire.charges === undefined ? accepted(null) : yield* readCharges(wire.charges, `${path}.charges`)
+  const charges =
+    sentCharges === undefined ? accepted(null) : await readCharges(sentCharges, `${path}.charges`, nextTurn)
   if (!charges.ok) return charges
   return accepted({
     ...{ name: wire.name, tariffs: tariffs.value, charges: charges.value },
@@ -186,18 +196,19 @@ function* readCandidate(wire: CandidateBody, path: string): Generator<void, Resu
 }
 
 /**
- * Read a simulation, in steps, with its months. Refuses invalid tariffs and charges with their path, overlapping
+ * Read a simulation with its months. Other work can run before each tariff and each charge. Refuses invalid tariffs and charges with their path, overlapping
  * tariffs of a candidate, and the days that `statementPeriods` refuses.
  */
-export function* readSimulation(
+export const readSimulation = async (
   body: SimulationBody,
-): Generator<void, Result<{ readonly request: SimulationRequest; readonly periods: readonly DayRange[] }>> {
+  nextTurn: NextTurn,
+): Promise<Result<{ readonly request: SimulationRequest; readonly periods: readonly DayRange[] }>> => {
   const range = { startDay: body.start_date, endDay: body.end_date }
   const periods = statementPeriods(range, 'MONTH')
   if (!periods.ok) return periods
   const candidates: SimulatedCandidate[] = []
   for (const [index, wire] of body.candidates.entries()) {
-    const candidate = yield* readCandidate(wire, `candidates[${index}]`)
+    const candidate = await readCandidate(wire, `candidates[${index}]`, nextTurn)
     if (!candidate.ok) return candidate
     candidates.push(candidate.value)
   }

@@ -16,7 +16,7 @@ import {
 } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import { toSentence } from '../error.ts'
-import { fields, identifier, objectIdentifier, optional, refuseField } from '../field.ts'
+import { fields, identifier, objectIdentifier, optional, refuseField, requestList } from '../field.ts'
 import { defineOperation, deletion, type Method, type Route, retrieval } from '../operation.ts'
 import { customerOnly } from '../reference.ts'
 import { statementInput } from './statement-request.ts'
@@ -67,8 +67,7 @@ export const statementBatchToWire = (batch: StatementBatch) =>
   })
 
 /** Ids of locations. A list of text fields would take 100 times as long to read. */
-const locationIds = z
-  .array(z.string())
+const locationIds = requestList(z.string())
   .min(1, { message: 'must not be empty' })
   .max(maxBatchLocations, {
     message: `must have at most ${maxBatchLocations} locations; send the others in another batch`,

@@ -1,6 +1,5 @@
 import { parseTimeOfDay } from '../../domain/instant.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
-import { runToEnd } from '../../domain/run-to-end.ts'
 import { dayNames, monthNames, secondsPerDay } from '../../domain/tariff/day-pattern.ts'
 import { maxDayTypes, specialDaysOf } from '../../domain/tariff/special-days.ts'
 import type {
@@ -92,8 +91,7 @@ const readClock = (text: string, field: string): Result<number> => {
   return refused('schedule_invalid', `${field} must be a time of day of the form HH:MM:SS`, field)
 }
 
-// biome-ignore lint/correctness/useYield: a band is short; its list is where the work can be interrupted.
-function* readHours(hours: HoursInput, isMarket: boolean, path: string): ReadSteps<TimeBand> {
+const readHours = (hours: HoursInput, isMarket: boolean, path: string): Result<TimeBand> => {
   const from = readClock(hours.valid_from, `${path}.valid_from`)
   if (!from.ok) return from
   const to = hours.valid_to === '24:00:00' ? accepted(0) : readClock(hours.valid_to, `${path}.valid_to`)
@@ -111,44 +109,37 @@ function* readHours(hours: HoursInput, isMarket: boolean, path: string): ReadSte
     : rate
 }
 
-/** Work that can be interrupted at each `yield`. */
-type ReadSteps<T> = Generator<void, Result<T>>
-
-/** Bands that are read between two points where the work can be interrupted. */
-const timeBandsPerPause = 16
-
 /** Read each member in turn; the first refusal is that of the list. */
-function* readEach<In, Out>(
+const readEach = <In, Out>(
   members: readonly In[],
   path: string,
-  read: (member: In, path: string) => ReadSteps<Out>,
-): ReadSteps<Out[]> {
+  read: (member: In, path: string) => Result<Out>,
+): Result<Out[]> => {
   if (members.length === 0) return refused('schedule_invalid', `${path} must not be empty`, path)
   const values: Out[] = []
   for (const [index, member] of members.entries()) {
-    const one = yield* read(member, `${path}[${index}]`)
+    const one = read(member, `${path}[${index}]`)
     if (!one.ok) return one
     values.push(one.value)
-    if (index % timeBandsPerPause === 0) yield
   }
   return accepted(values)
 }
 
-function* readBlock(daysAndHours: DaysAndHoursInput, isMarket: boolean, path: string): ReadSteps<DaysAndHours> {
+const readBlock = (daysAndHours: DaysAndHoursInput, isMarket: boolean, path: string): Result<DaysAndHours> => {
   const days = readNames<DaysAndHours['days'][number]>(daysAndHours.days, dayChoices, `${path}.days`, isDayChoice)
   if (!days.ok) return days
-  const hours = yield* readEach(daysAndHours.hours, `${path}.hours`, (timeBand, bandPath) =>
+  const hours = readEach(daysAndHours.hours, `${path}.hours`, (timeBand, bandPath) =>
     readHours(timeBand, isMarket, bandPath),
   )
   return hours.ok ? accepted({ days: days.value, hours: hours.value }) : hours
 }
 
-function* readEntry(entry: ScheduleEntryInput, isMarket: boolean, path: string): ReadSteps<ScheduleEntry> {
+const readEntry = (entry: ScheduleEntryInput, isMarket: boolean, path: string): Result<ScheduleEntry> => {
   const months = readNames<ScheduleEntry['months'][number]>(entry.months, monthChoices, `${path}.months`)
   if (!months.ok) return months
   const dates = readDates(entry.dates, `${path}.dates`)
   if (!dates.ok) return dates
-  const blocks = yield* readEach(entry.days_and_hours, `${path}.days_and_hours`, (block, blockPath) =>
+  const blocks = readEach(entry.days_and_hours, `${path}.days_and_hours`, (block, blockPath) =>
     readBlock(block, isMarket, blockPath),
   )
   return blocks.ok ? accepted({ months: months.value, dates: dates.value, daysAndHours: blocks.value }) : blocks
@@ -178,28 +169,22 @@ const validateKind = ({
 
 /**
  * Read the terms of a tariff that decide its prices, and validate the schedule over the whole calendar: each instant has
- * exactly one band of highest rank. Yields at points where other work may run.
+ * exactly one band of highest rank.
  * Refuses the first fault with its path, such as `schedule[0].days_and_hours[1].hours[0].rate[0].fixed`.
  * `schedule_overlap` and `schedule_gap` name the first fault in the order of month, date, weekday and time.
  * Source: docs/rules/tariffs.md #schedule, #time-bands.
  */
-export function* readTariffTermsInSteps(input: TariffTermsInput): ReadSteps<TariffTerms> {
+export const readTariffTerms = (input: TariffTermsInput): Result<TariffTerms> => {
   const fault = validateKind(input)
   if (fault !== undefined) return { ok: false, refusal: fault }
   if (input.schedule.length > tariffScheduleLimits.entries)
     return refused('schedule_invalid', `schedule must have at most ${tariffScheduleLimits.entries} entries`, 'schedule')
-  const schedule = yield* readEach(input.schedule, 'schedule', (entry, path) =>
-    readEntry(entry, input.marketRates, path),
-  )
+  const schedule = readEach(input.schedule, 'schedule', (entry, path) => readEntry(entry, input.marketRates, path))
   if (!schedule.ok) return schedule
   if (specialDaysOf(schedule.value).filter(name => name !== 'Holidays').length > maxDayTypes)
     return refused('schedule_invalid', `schedule must name at most ${maxDayTypes} day types`, 'schedule')
-  yield
   const uncovered = validateCoverage(schedule.value)
   if (uncovered !== undefined) return { ok: false, refusal: uncovered }
   const { direction, type, marketRates, contractStart, contractEnd } = input
   return accepted({ direction, type, marketRates, contractStart, contractEnd, schedule: schedule.value })
 }
-
-/** Read what decides a tariff's prices at once. Refuses what `readTariffTermsInSteps` refuses. */
-export const readTariffTerms = (input: TariffTermsInput): Result<TariffTerms> => runToEnd(readTariffTermsInSteps(input))

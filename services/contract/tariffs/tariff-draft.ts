@@ -3,7 +3,7 @@ import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffTerms } from '../../domain/tariff/tariff.ts'
 import { dryRunMember } from '../dry-run.ts'
 import { fields, identifier, instant, objectIdentifier, oneOf, optional, text } from '../field.ts'
-import { readTariffTermsInSteps, type TariffTermsInput } from './read-tariff-terms.ts'
+import { readTariffTerms, type TariffTermsInput } from './read-tariff-terms.ts'
 import { marketSchedule, scheduleFrame } from './tariff-schedule.ts'
 
 export const tariffDirections = ['IMPORT', 'EXPORT', 'LOCAL'] as const
@@ -62,15 +62,15 @@ export const tariffCreation = fields({
   dry_run: dryRunMember,
 })
 
-/** Validate a tariff, in steps. Refuses invalid terms with the path in the schedule. */
-export function* readTariffDraft(wire: z.output<typeof tariffCreation>): Generator<void, Result<TariffInput>> {
+/** Validate a tariff. Refuses invalid terms with the path in the schedule. */
+export const readTariffDraft = (wire: z.output<typeof tariffCreation>): Result<TariffInput> => {
   const contract = {
     contractStart: wire.contract_start_date?.at ?? null,
     contractEnd: wire.contract_end_date?.at ?? null,
   }
   const sent = termsInput(wire, contract)
   if (!sent.ok) return sent
-  const read = yield* readTariffTermsInSteps(sent.value)
+  const read = readTariffTerms(sent.value)
   if (!read.ok) return read
   return accepted({
     locationId: wire.location_id,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { formatTimeOfDay } from '../../domain/instant.ts'
 import type { ScheduleEntry, TimeBand } from '../../domain/tariff/tariff.ts'
-import { fields } from '../field.ts'
+import { fields, requestList } from '../field.ts'
 import { maxTiers, numberAsText, rateInput, rateShape, rateToWire } from './rate.ts'
 import { type ScheduleEntryInput, tariffScheduleLimits } from './read-tariff-terms.ts'
 
@@ -11,7 +11,7 @@ const hours = fields({
     .string()
     .describe('00:00:00 is the end of the day. A time before valid_from is on the next day.')
     .meta({ examples: ['22:00:00'] }),
-  rate: z.array(rateInput).meta({ minItems: 1, maxItems: maxTiers }).describe('Tiers, the lowest first.'),
+  rate: requestList(rateInput).meta({ minItems: 1, maxItems: maxTiers }).describe('Tiers, the lowest first.'),
 }).meta({ component: 'HoursInput' })
 
 const dayOfMonth = numberAsText.transform(Number).meta({ type: 'integer', minimum: 1, maximum: 31 })
@@ -19,32 +19,28 @@ const dayOfMonth = numberAsText.transform(Number).meta({ type: 'integer', minimu
 /** Optional list; null and absent mean all values. */
 const optionalList = <Shape extends z.ZodType>(shape: Shape) => shape.nullish().transform(value => value ?? null)
 
-const names = (max: number) => z.array(z.string()).meta({ minItems: 1, maxItems: max })
+const names = (max: number) => requestList(z.string()).meta({ minItems: 1, maxItems: max })
 
 /**
  * Structure of a schedule: lists, texts, and numbers as texts. The rules of the tariff validate names, times and
  * prices.
  */
-export const scheduleFrame = z
-  .array(
-    fields({
-      months: optionalList(names(tariffScheduleLimits.months)).describe('Jan … Dec, or All. Default: All.'),
-      dates: optionalList(z.array(dayOfMonth).meta({ maxItems: tariffScheduleLimits.dates })).describe(
-        'Days of the month, 1 to 31. Default: every day.',
-      ),
-      days_and_hours: z
-        .array(
-          fields({
-            days: optionalList(names(tariffScheduleLimits.days)).describe(
-              'Mon … Sun, Weekdays, Weekend, Holidays, # with the name of a day type, or All. Default: All.',
-            ),
-            hours: z.array(hours).meta({ minItems: 1 }),
-          }).meta({ component: 'DaysAndHoursInput' }),
-        )
-        .meta({ minItems: 1 }),
-    }).meta({ component: 'ScheduleEntryInput' }),
-  )
-  .meta({ minItems: 1, maxItems: tariffScheduleLimits.entries })
+export const scheduleFrame = requestList(
+  fields({
+    months: optionalList(names(tariffScheduleLimits.months)).describe('Jan … Dec, or All. Default: All.'),
+    dates: optionalList(requestList(dayOfMonth).meta({ maxItems: tariffScheduleLimits.dates })).describe(
+      'Days of the month, 1 to 31. Default: every day.',
+    ),
+    days_and_hours: requestList(
+      fields({
+        days: optionalList(names(tariffScheduleLimits.days)).describe(
+          'Mon … Sun, Weekdays, Weekend, Holidays, # with the name of a day type, or All. Default: All.',
+        ),
+        hours: requestList(hours).meta({ minItems: 1 }),
+      }).meta({ component: 'DaysAndHoursInput' }),
+    ).meta({ minItems: 1 }),
+  }).meta({ component: 'ScheduleEntryInput' }),
+).meta({ minItems: 1, maxItems: tariffScheduleLimits.entries })
 
 /**
  * Default schedule of a market tariff: the market price at all times. Source: docs/rules/tariffs.md #market-tariffs.

@@ -81,7 +81,7 @@ export type TariffView = OwnedObject & {
   readonly versions?: readonly TariffVersion[]
 }
 
-/** Write a tariff at `at` (ms), in steps. `inList` omits the dates of its schedules. */
+/** Write a tariff at `at` (ms). `inList` omits the dates of its schedules. */
 export const tariffToWire = (
   tariff: TariffView,
   at: number,

@@ -21,7 +21,7 @@ import {
 import { readUrdb } from './urdb/read-urdb.ts'
 import { urdbMembers } from './urdb/urdb-members.ts'
 
-type FormatReader = (file: SourceField, reader: ImportReader) => Generator<void, readonly ImportGroup[]>
+type FormatReader = (file: SourceField, reader: ImportReader) => readonly ImportGroup[]
 
 const readers: Readonly<Record<TariffFormat, FormatReader>> = {
   urdb: readUrdb,
@@ -51,22 +51,22 @@ export const detectTariffFormat = (file: SourceValue): TariffFormat | null => {
 }
 
 /**
- * Read a file of tariffs, in steps. The report names each part that cannot be imported exactly.
+ * Read a file of tariffs. The report names each part that cannot be imported exactly.
  * Refuses a file that does not have the form of its format, with the JSON pointer of the first fault.
  * Source: docs/rules/interchange-tariffs.md #exact-prices, #report.
  */
-export function* readTariffFile(
+export const readTariffFile = (
   format: TariffFormat,
   file: SourceValue,
   context: ImportContext,
   options: ImportOptions,
-): Generator<void, Result<TariffFile>> {
+): Result<TariffFile> => {
   const report = collectReport()
   const root = { path: '', value: file }
   try {
     const unknown = unknownMembers(root, membersOf(format, file), context.nearestName)
     const reader: ImportReader = { context, options, report, unknown }
-    const groups = yield* readers[format](root, reader)
+    const groups = readers[format](root, reader)
     const datedParts = dateGroups(groups, reader)
     for (const { terms } of datedParts.tariffs) {
       const refusal = validateCoverage(terms.schedule)

@@ -61,6 +61,14 @@ export const startTimeSlices = (account?: string): TimeSlices => {
   return { isOver: isTurnOver, pause: () => nextSlice(account) }
 }
 
+/** Start the first slice of a task now, and return a function that waits for the next slice if the current one is over. */
+export const startTurns = (account?: string): (() => Promise<void>) => {
+  const slices = startTimeSlices(account)
+  return async () => {
+    if (slices.isOver()) await slices.pause()
+  }
+}
+
 /** Map items in order. Other work runs between two items. */
 export const mapInTimeSlices = async <T, Mapped>(
   items: readonly T[],

@@ -12,7 +12,6 @@ import { emitRefusalEvent } from './emit-refusal-event.ts'
 import { type PerformResult, performOperation, type RequestContext } from './perform-operation.ts'
 import { busy, readRequestBody } from './request-body.ts'
 import { checkRate, type RequestLimiters } from './request-limiters.ts'
-import { resolveReferences } from './resolve-references.ts'
 import { allowedMethods, entriesFor, type PathEntries, type RouteEntry } from './route-table.ts'
 import { setOperation, type Trace } from './trace.ts'
 
@@ -115,7 +114,7 @@ const readContext = async (
   const permitted = checkScope(operation, caller)
   const allowed = permitted.ok && !hasUsableIds ? refused('not_found', 'There is no object with this id') : permitted
   const resolved = allowed.ok
-    ? await resolveReferences(readPathParameters(operation, parameters), caller, ports)
+    ? await readPathParameters(operation, parameters, references => ports.findReferences(caller, references))
     : allowed
   trace.isReadingBody = resolved.ok
   const body = resolved.ok ? await readBody(request, chosen, trace, dependencies) : resolved

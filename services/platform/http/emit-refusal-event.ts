@@ -1,10 +1,10 @@
 import { readSentBody } from '../../contract/exchange.ts'
 import type { Caller, Operation, RawBody } from '../../contract/operation.ts'
 import type { Refusal } from '../../domain/refusal.ts'
-import { runInTimeSlices } from '../concurrency/time-slices.ts'
 import { isFailure } from '../failure.ts'
 import { anonymousCaller } from './access.ts'
 import type { Ports } from './binding.ts'
+import { nextTurnFor } from './request-body.ts'
 
 type RefusalContext = {
   readonly operation: Operation
@@ -27,13 +27,14 @@ export const emitRefusalEvent = async (
   ports: Ports,
 ): Promise<void> => {
   if (ports.onRefusal === undefined || caller === anonymousCaller) return
+  await nextTurnFor(body, caller.accountId)
   try {
     await ports.onRefusal({
       operation,
       refusal,
       caller,
       id: parameters['id'] ?? '',
-      body: await runInTimeSlices(readSentBody(operation, body), caller.accountId),
+      body: readSentBody(operation, body),
       requestId,
       at,
     })

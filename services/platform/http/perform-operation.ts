@@ -10,15 +10,15 @@ import type {
   SerializedAnswer,
 } from '../../contract/operation.ts'
 import { type TableFormat, tableMediaTypes } from '../../domain/interchange/table-format.ts'
+import type { OwnReference } from '../../domain/reference.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
-import { startTimeSlices } from '../concurrency/time-slices.ts'
 import { type Answer, fileAnswer } from './answer.ts'
 import type { Ports, SavedAnswer } from './binding.ts'
 import { emitRefusalEvent } from './emit-refusal-event.ts'
 import { claimOf, runOnce } from './idempotency.ts'
 import { negotiateFormat } from './negotiate.ts'
 import { jsonBody, jsonText } from './object-texts.ts'
-import { resolveReferences } from './resolve-references.ts'
+import { nextTurnFor } from './request-body.ts'
 import type { RouteEntry } from './route-table.ts'
 import type { Trace } from './trace.ts'
 
@@ -55,9 +55,12 @@ const readOperationRequest = async (
   const format = negotiateFormat(operation, requestContext.request.headers.get('accept'))
   if (!format.ok) return format
   const search = searchOf(requestContext.request.url)
-  const work = readRequest(operation, { route: entry.route, apiVersion, parameters, search, body })
-  const read = await resolveReferences(work, caller, ports, startTimeSlices(caller.accountId))
+  const nextTurn = () => nextTurnFor(body, caller.accountId)
+  const wire = { route: entry.route, apiVersion, parameters, search, body }
+  const findIds = (references: readonly OwnReference[]) => ports.findReferences(caller, references)
+  const read = await readRequest(operation, wire, { findIds, nextTurn })
   if (!read.ok) return read
+  if (operation.body !== 'raw') await nextTurn()
   const { query, body: shaped, parameters: all } = read.value
   const common = {
     ...format.value,

@@ -3,12 +3,20 @@ import { gunzip } from 'node:zlib'
 import type { Operation, RawBody } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { semaphore } from '../concurrency/semaphore.ts'
-import { startTimeSlices } from '../concurrency/time-slices.ts'
+import { nextSlice, startTimeSlices } from '../concurrency/time-slices.ts'
 
 const inflate = promisify(gunzip)
 
 /** Default max body size of an operation, in bytes. */
 export const defaultBodyLimit = 2 ** 20
+
+/** A longer body is read in several turns of the event loop. A shorter body is read in a few ms. */
+const shortBodyBytes = 2 ** 16
+
+/** Let other work run before the next step with a long body: parse, validate, or perform the operation. */
+export const nextTurnFor = async ({ bytes }: RawBody, account: string): Promise<void> => {
+  if (bytes.length > shortBodyBytes) await nextSlice(account)
+}
 
 /** Return a Content-Type without parameters. Each `+json` type is JSON. */
 const mediaTypeOf = (contentType: string | null): string => {

@@ -13,8 +13,6 @@ const maxDepth = 32
 /** A level has at most two open tokens. */
 const maxOpenTokens = 2 * maxDepth + 2
 const maxNodes = 5_000
-/** Tokens between two points at which the work can pause. */
-const tokensPerPause = 256
 
 /** First fault of a text. Only this file throws and catches this error. */
 class YamlFault extends Error {}
@@ -70,11 +68,11 @@ const compose = (tokens: readonly CST.Token[]): SourceValue => {
 }
 
 /**
- * Parse a YAML text of one document, in steps. Numbers keep their texts.
+ * Parse a YAML text of one document. Numbers keep their texts.
  * Refuses `body_invalid`: more than 256 KiB, 32 levels or 5,000 values, anchors, aliases, tags, duplicate names, and
  * a text whose content is not an object.
  */
-export function* readYamlSource(bytes: Uint8Array): Generator<void, Result<SourceValue>> {
+export const readYamlSource = (bytes: Uint8Array): Result<SourceValue> => {
   if (bytes.length > maxYamlBytes)
     return refused('body_too_large', `A YAML file has at most ${maxYamlBytes / 1024} KiB. Split it.`)
   try {
@@ -88,11 +86,9 @@ export function* readYamlSource(bytes: Uint8Array): Generator<void, Result<Sourc
       count += 1
       // The parser closes its open tokens by recursion, so that the depth is limited before the end.
       if (parser.stack.length > maxOpenTokens) throw tooDeep()
-      if (count % tokensPerPause === 0) yield
       if (count > maxNodes * 8) throw new YamlFault(`has more than ${maxNodes} values`)
     }
     tokens.push(...parser.end())
-    yield
     for (const token of tokens) measure(token)
     const source = compose(tokens)
     if (!isSourceObject(source)) throw new YamlFault('must be an object')

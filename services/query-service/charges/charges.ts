@@ -13,7 +13,7 @@ import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import { defaultComponents } from '../../domain/charge/charge.ts'
 import { noNamedObject, noObject } from '../../domain/no-object.ts'
 import { accepted } from '../../domain/refusal.ts'
-import { mapInTimeSlices, runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import { mapInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { StoredCharge } from '../../platform/postgres/pricing/charge-row.ts'
 import {
@@ -43,7 +43,7 @@ export const chargeChange = (charge: StoredCharge, type: string): Change<ChargeW
 
 const createBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(chargeCreate, async request => {
-    const read = await runInTimeSlices(readCharge(request.body), request.caller.accountId)
+    const read = readCharge(request.body)
     if (!read.ok) return read
     return change(dependencies, chargeCreate, request, async transaction => {
       const draft = { ...read.value, planId: null, planVersion: null }

@@ -18,7 +18,7 @@ import type { ConnectPageName } from '../../domain/connect/page.ts'
 import type { PageSubmission } from '../../domain/connect/page-submission.ts'
 import { asksStandingCharge } from '../../domain/connect/standing-charge.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import { nextSlice } from '../../platform/concurrency/time-slices.ts'
 import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
 import { findProviders, serves } from '../../platform/postgres/connect/providers.ts'
 import { findLibraryTariff } from '../../platform/postgres/pricing/library-tariffs.ts'
@@ -89,11 +89,12 @@ const captureLibrary = async ({ transaction, session, data }: CaptureInput): Pro
 
 /** Read an advanced tariff. The page accepts the same body as POST /tariffs and validates it by the same rules. */
 const captureAdvanced = async ({ session, data }: CaptureInput): Promise<Result<PageSubmission>> => {
-  const read = await runInTimeSlices(readAdvancedTariff(data), session.accountId)
+  const read = readAdvancedTariff(data)
   if (!read.ok) return read
   const { marketRates, schedule, term } = read.value
   const state = { ...session.state, structure: 'ADVANCED' as const, advanced: { marketRates, schedule } }
-  const terms = await runInTimeSlices(tariffTermsOf(session.config, state, term), session.accountId)
+  await nextSlice(session.accountId)
+  const terms = tariffTermsOf(session.config, state, term)
   if (!terms.ok) {
     const { field } = terms.refusal
     return {

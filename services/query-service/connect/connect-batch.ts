@@ -6,7 +6,6 @@ import type { RequestOf } from '../../contract/operation.ts'
 import { type ConnectState, isCompleteAddress } from '../../domain/connect/session.ts'
 import { noNamedObject } from '../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { type StoredSession, updateConnectSession } from '../../platform/postgres/connect/connect-sessions.ts'
 import { findProviders } from '../../platform/postgres/connect/providers.ts'
@@ -40,7 +39,7 @@ const incompleteAddress = refused(
   'postal_address',
 )
 
-const validateImport = async (session: StoredSession, hasLocation: boolean): Promise<Result<null>> => {
+const validateImport = (session: StoredSession, hasLocation: boolean): Result<null> => {
   const { state, config } = session
   if (!hasLocation && !isCompleteAddress(state.address)) return incompleteAddress
   if (!hasLocation && !state.isPlaced) {
@@ -52,7 +51,7 @@ const validateImport = async (session: StoredSession, hasLocation: boolean): Pro
     )
   }
   const contract = { start: state.term?.start ?? null, end: state.term?.end ?? null }
-  const terms = await runInTimeSlices(tariffTermsOf(config, state, contract), session.accountId)
+  const terms = tariffTermsOf(config, state, contract)
   if (terms.ok) return accepted(null)
   const { field } = terms.refusal
   return {
@@ -100,7 +99,7 @@ const importTariffInto = async (
     tariff.provider_id,
   )
   if (!withChosenProvider.ok) return withChosenProvider
-  const validation = await validateImport(withChosenProvider.value, location !== null)
+  const validation = validateImport(withChosenProvider.value, location !== null)
   if (!validation.ok) return validation
   const saved = await saveTariff(transaction, withChosenProvider.value)
   if (!saved.ok) return saved

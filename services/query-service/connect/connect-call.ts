@@ -9,8 +9,8 @@ import {
 import type { Outcome, RequestOf } from '../../contract/operation.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { isFailure } from '../../platform/failure.ts'
+import { nextTurnFor } from '../../platform/http/request-body.ts'
 import {
   findSessionOwner,
   retrieveConnectSession,
@@ -109,7 +109,8 @@ const refusalOfError = (error: unknown, { logger }: ConnectDependencies, { reque
 export const answerConnectCall =
   (dependencies: ConnectDependencies) =>
   async (request: Request): Promise<Outcome<ConnectPage>> => {
-    const { call, fault } = await runInTimeSlices(readConnectCall(request.body.bytes), connectAccount)
+    await nextTurnFor(request.body, connectAccount)
+    const { call, fault } = readConnectCall(request.body.bytes)
     const context = contextOf(call.route)
     const isToken = call.token !== null && isId('connectSession', call.token)
     const tokenMember = isToken && call.token !== null ? { connectToken: call.token } : {}

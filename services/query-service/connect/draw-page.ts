@@ -14,7 +14,6 @@ import { type ChosenProvider, type ConnectState, structuresOf } from '../../doma
 import { asksStandingCharge } from '../../domain/connect/standing-charge.ts'
 import { moneyScale } from '../../domain/quantity.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
 import { findProviders, listProviders } from '../../platform/postgres/connect/providers.ts'
 import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
@@ -91,12 +90,9 @@ const wholeDay = [
   },
 ]
 
-const advancedData = async ({ accountId, config, state }: StoredSession, zone: TimeZone | null): Promise<Data> => {
+const advancedData = ({ config, state }: StoredSession, zone: TimeZone | null): Data => {
   const open = { start: null, end: null }
-  const terms =
-    state.advanced === null
-      ? null
-      : await runInTimeSlices(tariffTermsOf(config, { ...state, structure: 'ADVANCED' }, open), accountId)
+  const terms = state.advanced === null ? null : tariffTermsOf(config, { ...state, structure: 'ADVANCED' }, open)
   return {
     tariff: {
       market_rates: state.advanced?.marketRates ?? false,
@@ -235,7 +231,7 @@ const pageDataOf = async (page: ConnectPageName, context: PageContext): Promise<
     case 'time_of_day':
       return { ...currency, ...hoursData(state), ...standingChargeData(session) }
     case 'advanced':
-      return { ...currency, ...(await advancedData(session, zone)), ...standingChargeData(session) }
+      return { ...currency, ...advancedData(session, zone), ...standingChargeData(session) }
     case 'region':
       return { regions: state.regions, region: state.region }
     case 'surcharge':

@@ -4,8 +4,9 @@ import {
   readProviderMessage,
   type TariffPlan,
 } from '../../contract/connect/provider-app.ts'
+import { parseJson } from '../../contract/json/strict-json.ts'
 import { trimEnd } from '../../domain/trim-end.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import { nextSlice } from '../../platform/concurrency/time-slices.ts'
 import type { TariffCredentials } from '../../platform/postgres/connect/tariff-credentials.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 
@@ -34,11 +35,13 @@ const readBody = async (response: Response): Promise<Uint8Array | null> => {
 }
 
 const readResponse = async (status: number, bytes: Uint8Array): Promise<PlanFetchResult> => {
-  if (status === 422) return { kind: 'credentials', message: await runInTimeSlices(readProviderMessage(bytes)) }
+  if (status === 422) return { kind: 'credentials', message: readProviderMessage(bytes) }
   if (status >= 400 && status < 500 && status !== 408 && status !== 429)
-    return { kind: 'refused', message: await runInTimeSlices(readProviderMessage(bytes)) }
+    return { kind: 'refused', message: readProviderMessage(bytes) }
   if (status !== 200 && status !== 201) return { kind: 'away' }
-  const read = await runInTimeSlices(readPlanAnswer(bytes))
+  const parsed = parseJson(bytes)
+  await nextSlice()
+  const read = parsed.ok ? readPlanAnswer(parsed.value) : parsed
   if (!read.ok) return { kind: 'refused', message: null }
   return 'plan' in read.value
     ? { kind: 'plan', plan: read.value.plan }

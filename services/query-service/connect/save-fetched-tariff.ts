@@ -1,13 +1,13 @@
 import type { TariffPlan } from '../../contract/connect/provider-app.ts'
 import { tariffEvent } from '../../contract/events/event.ts'
-import { readTariffTermsInSteps } from '../../contract/tariffs/read-tariff-terms.ts'
+import { readTariffTerms } from '../../contract/tariffs/read-tariff-terms.ts'
 import { dayMs, hourMs, minuteMs } from '../../domain/interval.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { scheduleText } from '../../domain/tariff/compiled-schedule.ts'
 import { hasTimedOut, providerTimeoutMs } from '../../domain/tariff/pending-tariff.ts'
 import type { TariffTerms } from '../../domain/tariff/tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import { nextSlice } from '../../platform/concurrency/time-slices.ts'
 import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
 import {
   putCredentials,
@@ -21,12 +21,12 @@ import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import type { ConnectTransaction } from './connect-dependencies.ts'
 import { addLocationUpdate, type PutTariffResult, putTariff } from './put-tariff.ts'
 
-/** Validate a fetched tariff as POST /tariffs does, in steps. */
+/** Validate a fetched tariff as POST /tariffs does. */
 const planTerms = (
   { direction, type }: Pick<TariffCredentials, 'direction' | 'type'>,
   plan: TariffPlan,
-): Generator<void, Result<TariffTerms>> =>
-  readTariffTermsInSteps({
+): Result<TariffTerms> =>
+  readTariffTerms({
     direction,
     type,
     marketRates: false,
@@ -134,6 +134,7 @@ export const readUsablePlan = async (
   credentials: TariffCredentials,
   plan: TariffPlan,
 ): Promise<Result<{ plan: TariffPlan; terms: TariffTerms }>> => {
-  const terms = await runInTimeSlices(planTerms(credentials, plan), credentials.accountId)
+  await nextSlice(credentials.accountId)
+  const terms = planTerms(credentials, plan)
   return terms.ok ? accepted({ plan, terms: terms.value }) : terms
 }

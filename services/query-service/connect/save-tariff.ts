@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { tariffTermsOf } from '../../contract/connect/captured-tariff.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffTerms } from '../../domain/tariff/tariff.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
 import { forgetCredentials } from '../../platform/postgres/connect/tariff-credentials.ts'
 import { findLibraryTariff } from '../../platform/postgres/pricing/library-tariffs.ts'
@@ -25,11 +24,11 @@ type TariffOrigin = {
 
 const originOf = async (
   transaction: TenantTransaction,
-  { accountId, config, state }: StoredSession,
+  { config, state }: StoredSession,
 ): Promise<Result<TariffOrigin>> => {
   const contract = { start: state.term?.start ?? null, end: state.term?.end ?? null }
   if (state.source !== 'library') {
-    const terms = await runInTimeSlices(tariffTermsOf(config, state, contract), accountId)
+    const terms = tariffTermsOf(config, state, contract)
     if (!terms.ok) return terms
     const connectionType = terms.value.marketRates ? 'MARKET' : 'MANUAL'
     return accepted({ terms: terms.value, connectionType, libraryTariffId: null })

@@ -13,8 +13,8 @@ import {
 } from '../../domain/interchange/tariff-file.ts'
 import { noNamedObject } from '../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
+import { nextTurnFor } from '../../platform/http/request-body.ts'
 import { readYamlSource } from '../../platform/interchange/yaml.ts'
 import { lockLocation } from '../../platform/postgres/registry/locations.ts'
 import { rehearseTenant, type TenantTransaction } from '../../platform/postgres/transaction.ts'
@@ -25,7 +25,7 @@ import { type SavedImport, type SavedPart, saveImport } from './save-import.ts'
 type ImportRequest = RequestOf<typeof tariffImport>
 
 /** Parse the file: YAML for fri-nettleie, and for an unknown format that does not begin like JSON. */
-const readSourceOf = ({ query, body }: ImportRequest): Generator<void, Result<SourceValue>> =>
+const readSourceOf = ({ query, body }: ImportRequest): Result<SourceValue> =>
   query.format === 'fri-nettleie' || (query.format === undefined && !isJsonText(body.bytes))
     ? readYamlSource(body.bytes)
     : readJsonSource(body.bytes)
@@ -107,8 +107,7 @@ const importFile = async (
     hasCalendar: location.calendarId !== null,
     nearestName,
   }
-  const reading = readTariffFile(format.value, source, context, importOptionsOf(request.query))
-  const file = await runInTimeSlices(reading, request.caller.accountId)
+  const file = readTariffFile(format.value, source, context, importOptionsOf(request.query))
   if (!file.ok) return file
   const saved = await saveImport(transaction, location, file.value, { replaces, at: request.at })
   if (!saved.ok) return saved
@@ -118,7 +117,8 @@ const importFile = async (
 /** Bind the import of tariffs. A dry run does the same work and undoes its transaction. */
 export const tariffImportOperation = (dependencies: QueryServiceDependencies): Binding =>
   bind(tariffImport, async request => {
-    const source = await runInTimeSlices(readSourceOf(request), request.caller.accountId)
+    await nextTurnFor(request.body, request.caller.accountId)
+    const source = readSourceOf(request)
     if (!source.ok) return source
     if (!request.query.dry_run)
       return change(dependencies, tariffImport, request, transaction =>

@@ -9,7 +9,7 @@ import { readPlanPrices, versionToWire } from '../../contract/plans/plan-version
 import { decideSite, type PlanTerms } from '../../domain/plan/decide-site.ts'
 import { planLimits } from '../../domain/plan/plan.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
-import { runInTimeSlices, startTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import { startTimeSlices, startTurns } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { locationsOfPlan } from '../../platform/postgres/plans/plan-assignments.ts'
 import { loadSites } from '../../platform/postgres/plans/plan-sites.ts'
@@ -113,7 +113,7 @@ const createBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(planVersionCreate, request =>
     changeOrRehearse(dependencies, planVersionCreate, request, async (transaction, impact) => {
       const { from, tariffs, charges } = request.body
-      const read = await runInTimeSlices(readPlanPrices({ tariffs, charges }), request.caller.accountId)
+      const read = await readPlanPrices({ tariffs, charges }, startTurns(request.caller.accountId))
       if (!read.ok) return read
       const plan = await lockPlan(transaction, request.id, 'update')
       if (plan === null) return noPlan
@@ -133,7 +133,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(planVersionUpdate, request =>
     changeOrRehearse(dependencies, planVersionUpdate, request, async (transaction, impact) => {
       const { from: startDay, tariffs, charges } = request.body
-      const read = await runInTimeSlices(readPlanPrices({ tariffs, charges }), request.caller.accountId)
+      const read = await readPlanPrices({ tariffs, charges }, startTurns(request.caller.accountId))
       if (!read.ok) return read
       const plan = await lockPlan(transaction, request.id, 'update')
       if (plan === null) return noPlan

@@ -12,7 +12,7 @@ import { readPlanPrices } from '../../contract/plans/plan-version.ts'
 import { locationEvent } from '../../contract/registry/location-view.ts'
 import { noObject } from '../../domain/no-object.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import { startTurns } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { EventDraft } from '../../platform/postgres/events/events.ts'
 import {
@@ -57,8 +57,7 @@ const createBinding = (dependencies: QueryServiceDependencies): Binding =>
         const message = 'currency_code must be the code of a currency in use, such as EUR'
         return refused('field_invalid', message, 'currency_code')
       }
-      const { accountId } = request.caller
-      const read = await runInTimeSlices(readPlanPrices({ tariffs, charges }), accountId)
+      const read = await readPlanPrices({ tariffs, charges }, startTurns(request.caller.accountId))
       if (!read.ok) return read
       const prices = { tariffs: read.value.tariffs ?? [], charges: read.value.charges ?? [] }
       const plan = await createPlan(transaction, { name, currencyCode }, prices, request.at)

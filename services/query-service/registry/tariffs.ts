@@ -1,7 +1,7 @@
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import type { RequestOf } from '../../contract/operation.ts'
 import { locationEvent } from '../../contract/registry/location-view.ts'
-import { readTariffTermsInSteps } from '../../contract/tariffs/read-tariff-terms.ts'
+import { readTariffTerms } from '../../contract/tariffs/read-tariff-terms.ts'
 import {
   type TariffWire,
   tariffCreate,
@@ -19,7 +19,7 @@ import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { scheduleText } from '../../domain/tariff/compiled-schedule.ts'
 import type { TariffVersion } from '../../domain/tariff/tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
-import { mapInTimeSlices, runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import { mapInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { EventDraft } from '../../platform/postgres/events/events.ts'
 import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
@@ -46,14 +46,14 @@ const noTariff = noObject('tariff')
  * Read the prices of a PATCH as a version of its tariff. The result is undefined if the PATCH has no prices, or if it
  * repeats the prices that apply at `at` (ms) without an instant. Refuses an invalid schedule, as for a new tariff.
  */
-function* versionOf(
+const versionOf = (
   tariff: StoredTariff,
   { schedule, effective_from: from }: Pick<RequestOf<typeof tariffUpdate>['body'], 'schedule' | 'effective_from'>,
   at: number,
-): Generator<void, Result<TariffVersion | undefined>> {
+): Result<TariffVersion | undefined> => {
   if (schedule === undefined) return accepted(undefined)
   const { direction, type, marketRates } = tariff
-  const terms = yield* readTariffTermsInSteps({
+  const terms = readTariffTerms({
     direction,
     type,
     marketRates,
@@ -130,7 +130,7 @@ const recreateAdvice = 'delete the tariff, with void=true if it must never have 
 
 const createBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(tariffCreate, async request => {
-    const read = await runInTimeSlices(readTariffDraft(request.body), request.caller.accountId)
+    const read = readTariffDraft(request.body)
     if (!read.ok) return read
     const { locationId, displayName, providerId, component, terms } = read.value
     return changeOrRehearse(dependencies, tariffCreate, request, async (transaction, impact) => {
@@ -159,12 +159,11 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       const { display_name: displayName, provider_id: providerId, contract_end_date: end } = request.body
       const tariff = await retrieveTariff(transaction, request.id)
       if (tariff === null) return noTariff
-      const { accountId } = request.caller
       const shown = tariffToWire(tariff, request.at)
       const { dry_run: _, ...sent } = request.body
       const fixedFieldRefusal = refuseFixedChange(sent, shown, Object.keys(tariffPatch), recreateAdvice)
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
-      const version = await runInTimeSlices(versionOf(tariff, request.body, request.at), accountId)
+      const version = versionOf(tariff, request.body, request.at)
       if (!version.ok) return version
       const patch = omitUndefined({
         displayName,

@@ -15,7 +15,7 @@ import {
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { addLocationBills, emptySums, type SimulationSums } from '../../domain/simulation/simulation-sums.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import { startTurns } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { Loop } from '../../platform/jobs/loop.ts'
 import {
@@ -61,7 +61,7 @@ const planSimulation = async (
   dependencies: SimulationDependencies,
   { body, caller, ...call }: CreateRequest,
 ): Promise<Result<PlannedSimulation>> => {
-  const read = await runInTimeSlices(readSimulation(body), caller.accountId)
+  const read = await readSimulation(body, startTurns(caller.accountId))
   if (!read.ok) return read
   const { request, periods } = read.value
   const tenant = tenantOf({ caller })

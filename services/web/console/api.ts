@@ -1,7 +1,7 @@
 import { type ApiVersion, apiVersionDates } from '../../contract/api-version.ts'
-import { readExactJson } from '../../contract/json/exact-json.ts'
+import { parseExactJson } from '../../contract/json/exact-json.ts'
 import type { TokenGrant } from '../../platform/access/bearer-token.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import { nextSlice } from '../../platform/concurrency/time-slices.ts'
 import type { ApiCall } from './kit/api-requests.ts'
 
 /** Response of the API: its object, or its refusal. Numbers keep their text, so that no digit is lost. */
@@ -35,9 +35,8 @@ type ApiDependencies = {
 /** Placeholder: the request does not leave the process. */
 const baseAddress = 'http://service.internal'
 
-/** Parse a response in time slices of the account: a response can contain thousands of prices. */
-const parse = async (text: string, account: string): Promise<unknown> => {
-  const parsed = await runInTimeSlices(readExactJson(text), account)
+const parse = (text: string): unknown => {
+  const parsed = parseExactJson(text)
   if (!parsed.ok) throw new Error(`The API response is not JSON: ${parsed.refusal.message}.`)
   return parsed.value
 }
@@ -54,8 +53,13 @@ const faultOf = (body: unknown): Fault => {
   }
 }
 
+/** A shorter response is parsed in a few ms. A longer one waits for its turn. */
+const shortTextLength = 65_536
+
 const readResponse = async <T>(response: Response, account: string): Promise<ApiResult<T>> => {
-  const body = await parse(await response.text(), account)
+  const text = await response.text()
+  if (text.length > shortTextLength) await nextSlice(account)
+  const body = parse(text)
   return response.ok ? { ok: true, value: body as T } : { ok: false, status: response.status, fault: faultOf(body) }
 }
 

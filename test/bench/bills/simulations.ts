@@ -4,7 +4,6 @@ import { readShape } from '../../../services/contract/read-shape.ts'
 import { readSimulation, simulationBody } from '../../../services/contract/simulations/simulation-request.ts'
 import { dayMs } from '../../../services/domain/interval.ts'
 import { copyPricing } from '../../../services/domain/price/pricing-copy.ts'
-import { runToEnd } from '../../../services/domain/run-to-end.ts'
 import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
 import { openChdb } from '../../../services/platform/clickhouse/chdb.ts'
@@ -91,10 +90,9 @@ const storedBlocks = async (): Promise<readonly Uint8Array[]> => {
   }
 }
 
-const inputOf = (blocks: readonly Uint8Array[]): SimulationInput => {
-  const { request, periods } = acceptedValue(
-    runToEnd(readSimulation(acceptedValue(readShape(simulationBody, yearOfCandidates(locationId), 'body')))),
-  )
+const inputOf = async (blocks: readonly Uint8Array[]): Promise<SimulationInput> => {
+  const body = acceptedValue(readShape(simulationBody, yearOfCandidates(locationId), 'body'))
+  const { request, periods } = acceptedValue(await readSimulation(body, () => Promise.resolve()))
   const span = { start, end: start + 365 * dayMs }
   const [first] = request.candidates
   const common = { locationId, currencyCode: 'EUR', timeZone: zoneOf('UTC'), calendar: null }
@@ -151,7 +149,7 @@ const bareLoop = (): number => {
 
 /** Measure a simulation of 50 candidates with six charges each over 35,040 quarter hours. Promise P15. */
 export const simulationFigures = async (): Promise<SimulationFigures> => {
-  const input = inputOf(await storedBlocks())
+  const input = await inputOf(await storedBlocks())
   const runs = Array.from({ length: rounds }, () => ({
     ...{ ms: simulationMs(input), bareMs: bareLoop() },
   }))

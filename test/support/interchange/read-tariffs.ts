@@ -10,7 +10,6 @@ import type {
   TariffFormat,
 } from '../../../services/domain/interchange/tariff-file.ts'
 import type { Result } from '../../../services/domain/refusal.ts'
-import { runToEnd } from '../../../services/domain/run-to-end.ts'
 import { timeZone as timeZoneOf } from '../../../services/platform/time-zone.ts'
 
 /** Options of a test. `zone` and `currency` are those of the location. */
@@ -28,7 +27,7 @@ const noOptions: ImportOptions = {
 /** Parse a value as a JSON file. Throws if it is not JSON. */
 export const jsonSource = (file: object | string): SourceValue => {
   const text = typeof file === 'string' ? file : JSON.stringify(file)
-  const source = runToEnd(readJsonSource(new TextEncoder().encode(text)))
+  const source = readJsonSource(new TextEncoder().encode(text))
   if (!source.ok) throw new Error(source.refusal.message)
   return source.value
 }
@@ -43,7 +42,7 @@ export const readSource = (
   const timeZone = timeZoneOf(zone)
   if (timeZone === null) throw new Error(`${zone} is not a time zone`)
   const context: ImportContext = { currencyCode: currency, timeZone, hasCalendar, nearestName }
-  return runToEnd(readTariffFile(format, source, context, { ...noOptions, ...others }))
+  return readTariffFile(format, source, context, { ...noOptions, ...others })
 }
 
 /** Read a file that must be accepted. */

@@ -2,12 +2,12 @@ import { type ApiVersion, apiVersions } from '../../../services/contract/api-ver
 import { answerToEarlier } from '../../../services/contract/earlier-api-version.ts'
 import { errorObject } from '../../../services/contract/error.ts'
 import { readRequest, refusalInApiVersion } from '../../../services/contract/exchange.ts'
-import { parseSubmission } from '../../../services/contract/metering/meter-batch.ts'
 import { readCumulative, readReading } from '../../../services/contract/metering/meter-cumulative.ts'
 import { readMeterRecord } from '../../../services/contract/metering/meter-record.ts'
 import type { Operation } from '../../../services/contract/operation.ts'
+import { noReferenceIds } from '../../../services/domain/reference.ts'
 import type { Refusal, Result } from '../../../services/domain/refusal.ts'
-import { runToEnd } from '../../../services/domain/run-to-end.ts'
+import { parseSubmission } from '../metering/parse-submission.ts'
 
 /** Message of a refused request, with the change that the request made to the example of its operation. */
 export type ReachedMessage = {
@@ -69,12 +69,12 @@ const bodyIn = (operation: Operation, apiVersion: ApiVersion): unknown => {
     : answerToEarlier(example, operation.renames?.body ?? [])
 }
 
-const refusalOfExample = (
+const refusalOfExample = async (
   operation: Operation,
   apiVersion: ApiVersion,
   body: unknown,
   search: string,
-): Refusal | null => {
+): Promise<Refusal | null> => {
   const [route] = operation.routes[apiVersion]
   if (route === undefined) return null
   const inQuery = route.bodyInQuery !== undefined && typeof body === 'object' && body !== null
@@ -83,17 +83,11 @@ const refusalOfExample = (
     : []
   const query = inQuery ? new URLSearchParams(Object.fromEntries(parameters)).toString() : search
   const bytes = Buffer.from(inQuery || body === undefined ? '' : JSON.stringify(body))
-  const reading = readRequest(operation, {
-    route,
-    apiVersion,
-    parameters: { id: 'x' },
-    search: query,
-    body: { bytes, mediaType: 'application/json' } as never,
-  })
-  for (;;) {
-    const { done, value } = reading.next()
-    if (done === true) return value.ok ? null : refusalInApiVersion(operation, value.refusal, apiVersion)
-  }
+  const sent = { bytes, mediaType: 'application/json' }
+  const wire = { route, apiVersion, parameters: { id: 'x' }, search: query, body: sent }
+  const effects = { findIds: async () => noReferenceIds, nextTurn: () => Promise.resolve() }
+  const read = await readRequest(operation, wire, effects)
+  return read.ok ? null : refusalInApiVersion(operation, read.refusal, apiVersion)
 }
 
 const at = Date.parse('2025-09-15T00:00:00Z')
@@ -109,7 +103,7 @@ const rawReaders: Readonly<Record<string, (body: unknown, apiVersion: ApiVersion
     return refusalsOf([parseSubmission({ bytes: bytesOf(body), mediaType: 'application/json' }), ...records])
   },
   meter_cumulative_submit: (body, apiVersion) => {
-    const refusalOfExample = runToEnd(readCumulative(bytesOf(body), apiVersion))
+    const refusalOfExample = readCumulative(bytesOf(body), apiVersion)
     const readings = refusalOfExample.ok
       ? refusalOfExample.value.elements.map(element => readReading(element, refusalOfExample.value.units, at))
       : []
@@ -118,7 +112,7 @@ const rawReaders: Readonly<Record<string, (body: unknown, apiVersion: ApiVersion
 }
 
 /** Read changed examples of all operations in both API versions, and yield the message of each refusal. */
-export function* reachedMessages(operations: readonly Operation[]): Generator<ReachedMessage> {
+export async function* reachedMessages(operations: readonly Operation[]): AsyncGenerator<ReachedMessage> {
   for (const operation of operations) {
     for (const apiVersion of apiVersions) {
       const reach = (change: string, refusal: Refusal | null): ReachedMessage[] => {
@@ -134,13 +128,13 @@ export function* reachedMessages(operations: readonly Operation[]): Generator<Re
       }
       if (operation.body !== 'raw' && example !== undefined) {
         for (const [change, body] of changesOf(example, ''))
-          yield* reach(change, refusalOfExample(operation, apiVersion, body, ''))
+          yield* reach(change, await refusalOfExample(operation, apiVersion, body, ''))
       }
       for (const name of [...Object.keys(operation.query?.shape ?? {}), 'whatever']) {
         for (const unusual of ['x', '-1', '0', '1.5', '2026-13-01T00:00:00Z', 'x'.repeat(5_000), 'true']) {
           yield* reach(
             `?${name}=${unusual.slice(0, 40)}`,
-            refusalOfExample(operation, apiVersion, example, new URLSearchParams({ [name]: unusual }).toString()),
+            await refusalOfExample(operation, apiVersion, example, new URLSearchParams({ [name]: unusual }).toString()),
           )
         }
       }

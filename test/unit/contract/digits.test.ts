@@ -2,14 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { writeCharge } from '../../../services/contract/charges/write-charge.ts'
 import { readImportOptions } from '../../../services/contract/interchange/tariff-import.ts'
-import { readJson } from '../../../services/contract/json/strict-json.ts'
+import { parseJson } from '../../../services/contract/json/strict-json.ts'
 import { marketPrices } from '../../../services/contract/markets/market-price.ts'
 import { readShape } from '../../../services/contract/read-shape.ts'
 import { rateToWire, readRates } from '../../../services/contract/tariffs/rate.ts'
 import { feedPrice } from '../../../services/domain/market-feed/feed-price.ts'
 import { readPriceCsv } from '../../../services/domain/market-feed/price-csv.ts'
 import { formatDecimal, plusPercentage, timesPercentage } from '../../../services/domain/quantity.ts'
-import { runToEnd } from '../../../services/domain/run-to-end.ts'
 import { scheduleFromText, termsToText } from '../../../services/platform/postgres/pricing/tariff-row.ts'
 import { acceptedValue } from '../../support/accepted-value.ts'
 import { readChargeText } from '../../support/charges/read-charge-text.ts'
@@ -105,7 +104,7 @@ const ways: readonly (readonly [string, number, (text: string) => bigint])[] = [
     'PUT /markets/{id}/prices',
     0,
     text => {
-      const body = acceptedValue(runToEnd(readJson(new TextEncoder().encode(`[{${time},"value":${text}}]`))))
+      const body = acceptedValue(parseJson(new TextEncoder().encode(`[{${time},"value":${text}}]`)))
       const [price] = acceptedValue(readShape(marketPrices, body, 'body'))
       return price?.value ?? 0n
     },

@@ -11,7 +11,7 @@ import { readRequest } from '../../../services/contract/exchange.ts'
 import { fields, oneOf, optional, scaledDecimal, text } from '../../../services/contract/field.ts'
 import { defineOperation } from '../../../services/contract/operation.ts'
 import { flag, parameters } from '../../../services/contract/parameter.ts'
-import { runToEnd } from '../../../services/domain/run-to-end.ts'
+import { noReferenceIds } from '../../../services/domain/reference.ts'
 
 const recordRenames: readonly VersionRename[] = [
   { current: 'energy_flow_direction', earlier: 'direction', values: { INBOUND: 'IMPORT', OUTBOUND: 'EXPORT' } },
@@ -89,28 +89,32 @@ const submit = defineOperation({
 const read = (apiVersion: ApiVersion, body: unknown, route = submit.routes[apiVersion][0], search = '') => {
   if (route === undefined) throw new Error('no route')
   const bytes = new TextEncoder().encode(JSON.stringify(body))
-  return runToEnd(
-    readRequest(submit, { route, apiVersion, parameters: {}, search, body: { bytes, mediaType: 'application/json' } }),
-  )
+  const wire = { route, apiVersion, parameters: {}, search, body: { bytes, mediaType: 'application/json' } }
+  return readRequest(submit, wire, { findIds: async () => noReferenceIds, nextTurn: () => Promise.resolve() })
 }
 
 describe('a request', () => {
   const value = { energy_flow_direction: 'OUTBOUND', tariff_direction: 'EXPORT', value: 1_500_000n }
 
-  it('has the same meaning in both API versions', () => {
-    const current = read('current', { energy_flow_direction: 'OUTBOUND', tariff_direction: 'EXPORT', value: 1.5 })
-    const earlier = read('earlier', { location_id: 'loc_1', direction: 'EXPORT', tariff_rate: 'EXPORT', value: 1.5 })
+  it('has the same meaning in both API versions', async () => {
+    const current = await read('current', { energy_flow_direction: 'OUTBOUND', tariff_direction: 'EXPORT', value: 1.5 })
+    const earlier = await read('earlier', {
+      location_id: 'loc_1',
+      direction: 'EXPORT',
+      tariff_rate: 'EXPORT',
+      value: 1.5,
+    })
     expect(current).toMatchObject({ ok: true, value: { body: value } })
     expect(earlier).toMatchObject({ ok: true, value: { body: value, parameters: { id: 'loc_1' } } })
   })
 
-  it('can have its body in the query, with exact numbers', () => {
+  it('can have its body in the query, with exact numbers', async () => {
     const search = 'direction=EXPORT&tariff_rate=EXPORT&value=1.50&include_data=True'
-    expect(read('earlier', undefined, submit.routes.earlier[1], search)).toMatchObject({
+    expect(await read('earlier', undefined, submit.routes.earlier[1], search)).toMatchObject({
       ok: true,
       value: { body: value, query: { include: true } },
     })
-    expect(read('earlier', undefined, submit.routes.earlier[1], 'value=x')).toEqual({
+    expect(await read('earlier', undefined, submit.routes.earlier[1], 'value=x')).toEqual({
       ok: false,
       refusal: { code: 'field_invalid', message: 'value must be a number', field: 'value' },
     })
@@ -178,8 +182,8 @@ describe('a request', () => {
     ['current', { value: null }, 'field_invalid', 'value', 'value must be a number'],
   ])(
     'of the %s API version with %j is refused as %s with the names of that version',
-    (apiVersion, body, code, field, message) => {
-      expect(read(apiVersion, body)).toEqual({ ok: false, refusal: { code, message, field } })
+    async (apiVersion, body, code, field, message) => {
+      expect(await read(apiVersion, body)).toEqual({ ok: false, refusal: { code, message, field } })
     },
   )
 

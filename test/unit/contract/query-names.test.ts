@@ -22,11 +22,8 @@ const location = 'loc_0198c0ffee00112233445566'
 
 const read = ([, operation, route, apiVersion]: Case, search: string) => {
   const body = { bytes: Buffer.from('{}'), mediaType: 'application/json' }
-  const work = readRequest(operation, { route, apiVersion, parameters: { id: location }, search, body })
-  for (;;) {
-    const { done, value } = work.next(noReferenceIds)
-    if (done === true) return value
-  }
+  const wire = { route, apiVersion, parameters: { id: location }, search, body }
+  return readRequest(operation, wire, { findIds: async () => noReferenceIds, nextTurn: () => Promise.resolve() })
 }
 
 const documents = Object.fromEntries(
@@ -44,16 +41,16 @@ const documentedParameters = ([, , { method, path }, apiVersion]: Case): readonl
 }
 
 describe.each(cases)('the query of %s', (...one) => {
-  it('refuses an unknown name as unknown_parameter', () => {
-    const refused = read(one, 'certainly_unknown=1')
+  it('refuses an unknown name as unknown_parameter', async () => {
+    const refused = await read(one, 'certainly_unknown=1')
     expect(refused).toMatchObject({ ok: false, refusal: { code: 'unknown_parameter', field: 'certainly_unknown' } })
   })
 
-  it('names the right parameter for the direction of the tariff', () => {
+  it('names the right parameter for the direction of the tariff', async () => {
     const names = documentedParameters(one)
     const right = names.filter(name => ['tariff_direction', 'direction', 'tariff'].includes(name))
     for (const name of ['direction', 'tariff_direction', 'tariff_rate'].filter(other => !right.includes(other))) {
-      const refused = read(one, `${name}=IMPORT`)
+      const refused = await read(one, `${name}=IMPORT`)
       expect([name, refused]).toMatchObject([name, { ok: false, refusal: { code: 'unknown_parameter', field: name } }])
       const advice = new RegExp(right.length === 0 ? '' : `(use|did you mean) (${right.join('|')})\\b`)
       expect(refused).toMatchObject({ refusal: { message: expect.stringMatching(advice) } })
@@ -66,11 +63,11 @@ const priceRoutes = cases.filter(([name]) => /^earlier GET \/tariffs\/(rates|aud
 describe.each(priceRoutes)('a location_id in %s', (...one) => {
   const times = 'start_time=2026-01-01T00:00:00Z&end_time=2026-01-02T00:00:00Z'
 
-  it('is accepted if it equals the path, and otherwise refused with its name', () => {
-    expect(read(one, times)).toMatchObject({ ok: true })
-    expect(read(one, `location_id=${location}&${times}`)).toEqual(read(one, times))
+  it('is accepted if it equals the path, and otherwise refused with its name', async () => {
+    expect(await read(one, times)).toMatchObject({ ok: true })
+    expect(await read(one, `location_id=${location}&${times}`)).toEqual(await read(one, times))
     for (const other of ['loc_0198c0ffee00112233445567', 'x'])
-      expect(read(one, `location_id=${other}&${times}`)).toMatchObject({
+      expect(await read(one, `location_id=${other}&${times}`)).toMatchObject({
         ok: false,
         refusal: {
           code: 'field_invalid',

@@ -1,13 +1,28 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readShape, readShapeInSteps } from '../../../services/contract/read-shape.ts'
-import { tariffCreation } from '../../../services/contract/tariffs/tariff-draft.ts'
+import { z } from 'zod'
+import { fields, jsonNumber, optional, requestList, text } from '../../../services/contract/field.ts'
+import { operations } from '../../../services/contract/openapi/operations.ts'
+import { readShape } from '../../../services/contract/read-shape.ts'
 import { scheduleFrame } from '../../../services/contract/tariffs/tariff-schedule.ts'
-import { runToEnd } from '../../../services/domain/run-to-end.ts'
+
+type ListOf = (element: z.ZodType) => z.ZodType
+
+/** Shape of a schedule whose lists are made by `listOf`. */
+const scheduleOf = (listOf: ListOf): z.ZodType => {
+  const rate = fields({ fixed: jsonNumber, to_kwh: optional(jsonNumber) })
+  const hours = fields({ valid_from: text(), rate: listOf(rate) }).superRefine((value, context) => {
+    if (value.valid_from === 'b') context.addIssue({ code: 'custom', message: 'must not be b', path: ['valid_from'] })
+  })
+  return fields({ name: text(), schedule: listOf(fields({ hours: listOf(hours) })) }).superRefine(({ schedule }) => {
+    for (const { hours: bands } of schedule as { hours: { valid_from: unknown }[] }[])
+      if (bands.some(one => typeof one.valid_from !== 'string')) throw new Error('The check of an invalid value')
+  })
+}
 
 const rate = fc.record(
   {
-    fixed: fc.oneof({ weight: 20, arbitrary: fc.constant(0.1) }, { weight: 1, arbitrary: fc.constant('x') }),
+    fixed: fc.oneof({ weight: 5, arbitrary: fc.constant(0.1) }, { weight: 1, arbitrary: fc.constant('x') }),
     to_kwh: fc.oneof(fc.constant(null), fc.constant(5)),
     to_kw: fc.constant(1),
   },
@@ -15,72 +30,67 @@ const rate = fc.record(
 )
 const band = fc.oneof(
   {
-    weight: 30,
-    arbitrary: fc.record({
-      valid_from: fc.constant('00:00:00'),
-      valid_to: fc.constant('01:00:00'),
-      rate: fc.array(rate),
-    }),
+    weight: 10,
+    arbitrary: fc.record({ valid_from: fc.constantFrom('a', 'b'), rate: fc.array(rate, { maxLength: 4 }) }),
   },
   {
     weight: 1,
-    arbitrary: fc.constantFrom<unknown>(
-      null,
-      5,
-      {},
-      { valid_from: 1 },
-      { valid_from: 'a', valid_to: 'b', rate: [], more: 1 },
-    ),
+    arbitrary: fc.constantFrom<unknown>(null, 5, {}, { valid_from: 1 }, { valid_from: 'a', rate: [], more: 1 }),
   },
 )
-/** Values parsed from text, as in a request, so that no object occurs twice. */
-const posted = <T>(values: fc.Arbitrary<T>): fc.Arbitrary<unknown> =>
-  values.map(value => JSON.parse(JSON.stringify(value)))
-const schedule = fc.array(
-  fc.record({
-    months: fc.constantFrom(['All'], null, [1]),
-    days_and_hours: fc.array(
-      fc.record({ days: fc.constantFrom(['All'], undefined), hours: fc.array(band, { maxLength: 120, size: 'max' }) }),
-    ),
+const body = fc.record({
+  name: fc.constantFrom<unknown>('n', 1),
+  schedule: fc.array(fc.record({ hours: fc.oneof(fc.array(band, { maxLength: 6 }), fc.constant(1)) }), {
+    maxLength: 4,
   }),
-  { maxLength: 4 },
-)
+})
 
-/** Count the steps. */
-const stepsOf = (work: Generator<void, unknown>): number => [...work].length
+/** List the shapes of lists inside a shape. */
+const listsIn = (shape: z.core.$ZodType, seen = new Set<z.core.$ZodType>()): readonly z.core.$ZodArray[] => {
+  if (seen.has(shape)) return []
+  seen.add(shape)
+  const { def } = (shape as z.core.$ZodTypes)._zod
+  const inside = (shapes: readonly z.core.$ZodType[]) => shapes.flatMap(one => listsIn(one, seen))
+  if (def.type === 'array') return [shape as z.core.$ZodArray, ...inside([def.element])]
+  if (def.type === 'object') return inside(Object.values(def.shape))
+  if (def.type === 'union') return inside(def.options)
+  if (def.type === 'pipe') return inside([def.in, def.out])
+  if (def.type === 'record') return inside([def.valueType])
+  return 'innerType' in def ? inside([def.innerType]) : []
+}
 
-describe('a value that a shape reads in steps', () => {
-  it('has the same result and the same refusal as without steps', () => {
+const unboundedLists = (shape: z.core.$ZodType) => listsIn(shape).filter(one => !one._zod.traits.has('RequestList'))
+
+describe('a list of a request', () => {
+  it('has the same result and the same refusal as a list that keeps all issues', () => {
+    const [short, full] = [scheduleOf(requestList), scheduleOf(element => z.array(element))]
     fc.assert(
-      fc.property(posted(schedule), sent => {
-        expect(runToEnd(readShapeInSteps(scheduleFrame, sent, 'body'))).toEqual(readShape(scheduleFrame, sent, 'body'))
-        const body = { location_id: 'loc_1', direction: 'IMPORT', type: 'COMMODITY', schedule: sent }
-        expect(runToEnd(readShapeInSteps(tariffCreation, body, 'body'))).toEqual(
-          readShape(tariffCreation, body, 'body'),
-        )
+      fc.property(body, sent => {
+        expect(readShape(short, sent, 'body')).toEqual(readShape(full, sent, 'body'))
       }),
-      { numRuns: 40 },
+      { numRuns: 500 },
     )
   })
 
-  it('pauses within a list of time bands, and within the tiers of one band', () => {
-    const rates = (count: number) => Array.from({ length: count }, () => ({ fixed: 0.1 }))
-    const hours = (bands: number, tiers: number) => [
-      {
-        days_and_hours: [
-          { hours: Array.from({ length: bands }, () => ({ valid_from: 'a', valid_to: 'b', rate: rates(tiers) })) },
-        ],
+  it('is refused for its first element if all elements of many lists are invalid', () => {
+    const blocks = Array.from({ length: 7 }, () => ({ hours: Array.from({ length: 20_000 }, () => ({})) }))
+    expect(readShape(scheduleFrame, [{ days_and_hours: blocks }], 'body')).toEqual({
+      ok: false,
+      refusal: {
+        code: 'field_required',
+        message: 'valid_from is required',
+        field: '[0].days_and_hours[0].hours[0].valid_from',
       },
-    ]
-    expect(stepsOf(readShapeInSteps(scheduleFrame, hours(1_440, 4), 'body'))).toBeGreaterThan(50)
-    expect(stepsOf(readShapeInSteps(scheduleFrame, hours(1, 20_000), 'body'))).toBeGreaterThan(50)
+    })
   })
 
-  it('is refused for its first element if all elements of a list are invalid', () => {
-    const wrong = Array.from({ length: 19_000 }, () => ({ days_and_hours: [{}, {}] }))
-    expect(runToEnd(readShapeInSteps(scheduleFrame, wrong, 'body'))).toEqual({
-      ok: false,
-      refusal: { code: 'field_required', message: 'hours is required', field: '[0].days_and_hours[0].hours' },
-    })
+  it.each(
+    operations.flatMap(({ id, body: shape }) => (shape === undefined || shape === 'raw' ? [] : [[id, shape] as const])),
+  )('of %s has few issues', (_, shape) => {
+    expect(unboundedLists(shape)).toEqual([])
+  })
+
+  it('would be found with many issues', () => {
+    expect(unboundedLists(fields({ ids: optional(z.array(text())) }))).toHaveLength(1)
   })
 })

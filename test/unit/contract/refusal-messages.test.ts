@@ -59,10 +59,10 @@ describe('the messages of refusals', () => {
     expect(faults).toEqual([])
   })
 
-  it('of changed examples are such sentences too, with a full stop and the names of the API version', () => {
+  it('of changed examples are such sentences too, with a full stop and the names of the API version', async () => {
     const messages = new Set<string>()
     const faults = new Set<string>()
-    for (const { operation, apiVersion, change, message } of reachedMessages(operations)) {
+    for await (const { operation, apiVersion, change, message } of reachedMessages(operations)) {
       messages.add(message.replace(/column \d+/, 'column 1'))
       const found = [
         ...faultsOf(message, false),

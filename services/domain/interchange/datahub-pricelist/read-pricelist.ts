@@ -109,7 +109,7 @@ const refuseOverlaps = (rows: readonly PriceRow[]): void => {
 }
 
 /** Add the tariffs in force together, for each span between their starts and ends. */
-function* tariffGroups(rows: readonly PriceRow[], reader: ImportReader): Generator<void, readonly ImportGroup[]> {
+const tariffGroups = (rows: readonly PriceRow[], reader: ImportReader): readonly ImportGroup[] => {
   const ends = rows.map(({ end }) => end ?? Infinity)
   const cuts = [...new Set([...rows.map(({ start }) => start), ...ends])].sort((a, b) => a - b)
   if (cuts.length > maxTariffs)
@@ -136,7 +136,6 @@ function* tariffGroups(rows: readonly PriceRow[], reader: ImportReader): Generat
       terms: { ...terms, schedule: scheduleOfWeek(Array.from({ length: 7 }, () => profile)) },
     }
     groups.push({ start, end: Number.isFinite(next) ? next : null, validityFrom: [], tariffs: [tariff], charges: [] })
-    yield
   }
   return groups
 }
@@ -197,24 +196,20 @@ const rowsToRead = (records: readonly SourceField[], reader: ImportReader): read
  * Read rows of the Danish price list. The tariffs (D03) in force together make one tariff.
  * Source: docs/rules/interchange-tariffs.md #datahub-pricelist.
  */
-export function* readPricelist(file: SourceField, reader: ImportReader): Generator<void, readonly ImportGroup[]> {
+export const readPricelist = (file: SourceField, reader: ImportReader): readonly ImportGroup[] => {
   const records = memberAt(file, 'records')
   if (isAbsent(records)) throw sourceFault(records.path, 'is required', 'field_required')
   const total = memberAt(file, 'total')
   if (!isAbsent(total)) reader.report.addNoted(total.path, 'has no price')
   if (objectToCurrency(records.path, 'DKK', reader)) return []
-  const rows: PriceRow[] = []
   const all = elementsAt(records, maxRows)
   const chosen = all.filter(record => canBeChosen(record, reader))
   for (const record of all) if (!chosen.includes(record)) reader.report.addNoted(record.path, 'is not chosen')
-  for (const record of rowsToRead(chosen, reader)) {
-    rows.push(readRow(record, reader))
-    if (rows.length % 50 === 0) yield
-  }
+  const rows = rowsToRead(chosen, reader).map(record => readRow(record, reader))
   refuseOverlaps(rows)
   const canPrice = reportRows(rows, reader)
   const tariffs = canPrice
-    ? yield* tariffGroups(
+    ? tariffGroups(
         rows.filter(({ type }) => type === 'D03'),
         reader,
       )

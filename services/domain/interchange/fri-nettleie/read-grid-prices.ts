@@ -260,7 +260,7 @@ const readTariff = (tariff: SourceField, source: { id: string; name: string }, r
  * Read the prices of a Norwegian grid company for a customer group.
  * Source: docs/rules/interchange-tariffs.md #fri-nettleie.
  */
-export function* readGridPrices(file: SourceField, reader: ImportReader): Generator<void, readonly ImportGroup[]> {
+export const readGridPrices = (file: SourceField, reader: ImportReader): readonly ImportGroup[] => {
   const field = memberAt(file, 'tariffer')
   const tariffs = elementsAt(field, maxTariffs)
   if (objectToCurrency(field.path, 'NOK', reader)) return []
@@ -275,7 +275,6 @@ export function* readGridPrices(file: SourceField, reader: ImportReader): Genera
     const isUnclear = isAbsent(memberAt(tariff, 'kundegrupper')) && unknownAround(reader.unknown, tariff).length > 0
     if (groupsOf(tariff).includes(group) || isUnclear) groups.push(readTariff(tariff, source, reader))
     else reader.report.addNoted(tariff.path, 'is for another customer group')
-    yield
   }
   return groups
 }

@@ -194,7 +194,7 @@ const objectToMembers = (tariff: SourceField, reader: ImportReader): boolean => 
   return true
 }
 
-function* groupsOf(tariff: OcpiTariff, reader: ImportReader): Generator<void, readonly ImportGroup[]> {
+const groupsOf = (tariff: OcpiTariff, reader: ImportReader): readonly ImportGroup[] => {
   const { report } = reader
   const { sourceField, sourceId, name, validityFrom } = tariff
   const currency = requiredText(memberAt(sourceField, 'currency'))
@@ -215,7 +215,6 @@ function* groupsOf(tariff: OcpiTariff, reader: ImportReader): Generator<void, re
     throw sourceFault(sourceField.path, `has more than ${maxTariffs - 1} dates of changes`, 'too_many_elements')
   const groups: ImportGroup[] = []
   for (const span of spans) {
-    yield
     const tariffs = [{ name, sourceId, from, terms: { ...terms, schedule: scheduleIn(span, energy, reader) } }]
     groups.push({ ...span, validityFrom, tariffs, charges: [] })
   }
@@ -233,7 +232,7 @@ const tariffsOf = (file: SourceField): readonly SourceField[] => {
  * Read tariffs of OCPI 2.2.1 or 2.3.0. The options must choose one of several types.
  * Source: docs/rules/interchange-tariffs.md #ocpi.
  */
-export function* readOcpi(file: SourceField, reader: ImportReader): Generator<void, readonly ImportGroup[]> {
+export const readOcpi = (file: SourceField, reader: ImportReader): readonly ImportGroup[] => {
   const { options, report } = reader
   const sourceFields = tariffsOf(file)
   const typeOf = (sourceField: SourceField): string => textAt(memberAt(sourceField, 'type')) ?? 'REGULAR'
@@ -252,11 +251,10 @@ export function* readOcpi(file: SourceField, reader: ImportReader): Generator<vo
       continue
     }
     if (objectToMembers(sourceField, reader)) continue
-    groups.push(...(yield* groupsOf(readOcpiTariff(sourceField, reader), reader)))
+    groups.push(...groupsOf(readOcpiTariff(sourceField, reader), reader))
     // A tariff makes one group for each span, and one for its charges.
     if (groups.length > 2 * maxTariffs)
       throw sourceFault('', `makes more than ${maxTariffs} tariffs. Split it`, 'too_many_elements')
-    yield
   }
   return groups
 }

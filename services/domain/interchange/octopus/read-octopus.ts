@@ -173,7 +173,7 @@ const rowsToRead = (results: SourceField, reader: ImportReader): readonly Source
  * Read unit rates or standing charges of Octopus Energy, in pence.
  * Source: docs/rules/interchange-tariffs.md #octopus.
  */
-export function* readOctopus(file: SourceField, reader: ImportReader): Generator<void, readonly ImportGroup[]> {
+export const readOctopus = (file: SourceField, reader: ImportReader): readonly ImportGroup[] => {
   const results = memberAt(file, 'results')
   if (isAbsent(results)) throw sourceFault(results.path, 'is required', 'field_required')
   for (const name of ['count', 'next', 'previous']) {
@@ -181,11 +181,7 @@ export function* readOctopus(file: SourceField, reader: ImportReader): Generator
     if (value !== undefined) reader.report.addNoted(path, 'has no price')
   }
   if (objectToCurrency(results.path, 'GBP', reader)) return []
-  const read: PriceRow[] = []
-  for (const field of rowsToRead(results, reader)) {
-    read.push(readRow(field, reader))
-    if (read.length % 100 === 0) yield
-  }
+  const read = rowsToRead(results, reader).map(field => readRow(field, reader))
   const rows = chooseRows(read, reader)
   const code = codeOf(file, reader)
   const kind = reader.options.isStanding ? 'standing' : 'unit'

@@ -115,13 +115,8 @@ const refuseBulkLayout = ({ value }: SourceField): void => {
  * Read rates of the Utility Rate Database: one rate, or `items` with up to 100 rates.
  * Source: docs/rules/interchange-tariffs.md #urdb.
  */
-export function* readUrdb(file: SourceField, reader: ImportReader): Generator<void, readonly ImportGroup[]> {
+export const readUrdb = (file: SourceField, reader: ImportReader): readonly ImportGroup[] => {
   refuseBulkLayout(file)
   const items = memberAt(file, 'items')
-  const groups: ImportGroup[] = []
-  for (const item of isAbsent(items) ? [file] : elementsAt(items, maxItems)) {
-    groups.push(readItem(item, reader))
-    yield
-  }
-  return groups
+  return (isAbsent(items) ? [file] : elementsAt(items, maxItems)).map(item => readItem(item, reader))
 }

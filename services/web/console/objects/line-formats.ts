@@ -1,5 +1,4 @@
-import { readExactJson } from '../../../contract/json/exact-json.ts'
-import { runToEnd } from '../../../domain/run-to-end.ts'
+import { parseExactJson } from '../../../contract/json/exact-json.ts'
 
 /** Members that a form shows as text: a number, or a list with one item on each line. */
 export type TextFormat = {
@@ -17,7 +16,7 @@ const decimal = /^-?\d+(?:\.\d+)?$/
 /** Read a decimal with all its digits; undefined if the text is not a decimal. */
 const exactNumber = (text: string): unknown => {
   if (!decimal.test(text)) return undefined
-  const read = runToEnd(readExactJson(text))
+  const read = parseExactJson(text)
   return read.ok ? read.value : undefined
 }
 

@@ -1,5 +1,4 @@
-import { readExactJson } from '../../../contract/json/exact-json.ts'
-import { runToEnd } from '../../../domain/run-to-end.ts'
+import { parseExactJson } from '../../../contract/json/exact-json.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
 import { enteredValue } from '../kit/object-text.ts'
@@ -28,7 +27,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** Read JSON with exact numbers; undefined if the text is not JSON. */
 const readJson = (text: string): unknown => {
-  const parsed = runToEnd(readExactJson(text))
+  const parsed = parseExactJson(text)
   return parsed.ok ? parsed.value : undefined
 }
 

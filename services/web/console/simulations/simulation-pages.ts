@@ -1,8 +1,7 @@
-import { readExactJson } from '../../../contract/json/exact-json.ts'
+import { parseExactJson } from '../../../contract/json/exact-json.ts'
 import type { JsonNumber } from '../../../contract/json/exact-number.ts'
 import type { PlanWire } from '../../../contract/plans/plan.ts'
 import { civilDate, dayNumber, parseDate, writeDate } from '../../../domain/civil-date.ts'
-import { runToEnd } from '../../../domain/run-to-end.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
@@ -197,7 +196,7 @@ const head = html`<h1>Simulations</h1><p class="lead">What stored records would 
 
 /** Read tariffs. A text that is not JSON becomes a list that the API refuses. */
 const readTariffs = (text: string): readonly unknown[] => {
-  const read = runToEnd(readExactJson(text))
+  const read = parseExactJson(text)
   const value = read.ok ? read.value : null
   return Array.isArray(value) ? value : [value]
 }

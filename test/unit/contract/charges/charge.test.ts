@@ -11,7 +11,6 @@ import {
 import { schemaOf } from '../../../../services/contract/openapi/schema-document.ts'
 import { readShape } from '../../../../services/contract/read-shape.ts'
 import type { ChargeTerms } from '../../../../services/domain/charge/charge.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { acceptedValue } from '../../../support/accepted-value.ts'
 import { charges } from '../../../support/bill-oracle/generate-charges.ts'
 import { readChargeText } from '../../../support/charges/read-charge-text.ts'
@@ -120,7 +119,7 @@ describe('a charge', () => {
 
   it('of a location has its location', () => {
     const shaped = readShape(chargeCreation, { location_id: 'loc_1', kind: 'FIXED', name: 'n', price: 1 }, 'body')
-    expect(runToEnd(readCharge(acceptedValue(shaped)))).toMatchObject({
+    expect(readCharge(acceptedValue(shaped))).toMatchObject({
       value: { locationId: 'loc_1', terms: { kind: 'FIXED', price: 1_000_000_000n } },
     })
   })

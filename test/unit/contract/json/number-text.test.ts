@@ -5,15 +5,14 @@ import { fields, integer, scaledDecimal } from '../../../../services/contract/fi
 import { isNumberText } from '../../../../services/contract/json/exact-number.ts'
 import { parseJson } from '../../../../services/contract/json/strict-json.ts'
 import { listParameters } from '../../../../services/contract/list.ts'
-import { parseSubmission } from '../../../../services/contract/metering/meter-batch.ts'
 import { readReading } from '../../../../services/contract/metering/meter-cumulative.ts'
 import { readMeterRecord } from '../../../../services/contract/metering/meter-record.ts'
 import { readShape } from '../../../../services/contract/read-shape.ts'
 import { readTariffTerms } from '../../../../services/contract/tariffs/read-tariff-terms.ts'
 import { scheduleFrame } from '../../../../services/contract/tariffs/tariff-schedule.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { acceptedValue } from '../../../support/accepted-value.ts'
 import { cpuGrowth } from '../../../support/cpu/cpu-growth.ts'
+import { parseSubmission } from '../../../support/metering/parse-submission.ts'
 
 const at = Date.UTC(2026, 2, 1)
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -64,7 +63,7 @@ const inputs: readonly (readonly [string, (text: string) => boolean])[] = [
   [
     'a cost in Connect',
     text => {
-      const { call } = runToEnd(readConnectCall(bytesOf(`{"data":{"cost":${text}}}`)))
+      const { call } = readConnectCall(bytesOf(`{"data":{"cost":${text}}}`))
       return readCost(call.data ?? {}).ok
     },
   ],

@@ -9,9 +9,9 @@ import {
   scaledNumber,
 } from '../../../../services/contract/json/exact-number.ts'
 import { parseJson } from '../../../../services/contract/json/strict-json.ts'
-import { readSubmission, type Submission } from '../../../../services/contract/metering/read-submission.ts'
+import { openSubmission } from '../../../../services/contract/metering/read-submission.ts'
 import type { Result } from '../../../../services/domain/refusal.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
+import { readElements, type Submission } from '../../../support/metering/parse-submission.ts'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const parse = (text: string) => parseJson(bytesOf(text))
@@ -19,9 +19,9 @@ const capacity = { elements: 1_000, valuesPerElement: 16, excessValues: 1_000 }
 const readAll =
   (inLines: boolean) =>
   (bytes: Uint8Array, limit: number): Result<Submission> => {
-    const read = runToEnd(readSubmission(bytes, inLines, capacity, limit))
-    if (!read.ok && 'excess' in read) throw new Error(`too many ${read.excess}`)
-    return read
+    const opened = openSubmission(bytes, inLines, capacity, limit)
+    if (!opened.ok && 'excess' in opened) throw new Error(`too many ${opened.excess}`)
+    return opened.ok ? readElements(opened.value) : opened
   }
 const parseArray = readAll(false)
 const parseLines = readAll(true)

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { meterBatchToWire, parseSubmission } from '../../../../services/contract/metering/meter-batch.ts'
+import { meterBatchToWire } from '../../../../services/contract/metering/meter-batch.ts'
 import { type SubmissionLimits, splitSubmission } from '../../../../services/contract/metering/read-submission.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
+import { parseSubmission } from '../../../support/metering/parse-submission.ts'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const surplusOf = (bytes: Uint8Array, inLines: boolean, maxElements: SubmissionLimits) =>
-  runToEnd(splitSubmission(bytes, inLines, maxElements)).excess
+  splitSubmission(bytes, inLines, maxElements).excess
 const any = { elements: 100, valuesPerElement: 0, excessValues: 1_000_000 }
 
 /** Number of objects, lists and commas of a value, counted by parsing. */

@@ -4,14 +4,13 @@ import type { ApiVersion } from '../../../../services/contract/api-version.ts'
 import { parseJson } from '../../../../services/contract/json/strict-json.ts'
 import { readCumulative, readReading } from '../../../../services/contract/metering/meter-cumulative.ts'
 import type { Result } from '../../../../services/domain/refusal.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 
 const at = Date.UTC(2026, 2, 1)
 const seconds = at / 1000
 const base = { location_id: 'loc_0198c0ffee00112233445566', units: 'WH', data: [{ time: seconds, value: 100 }] }
 
 const parse = (members: unknown, apiVersion: ApiVersion = 'current') =>
-  runToEnd(readCumulative(Buffer.from(JSON.stringify(members)), apiVersion))
+  readCumulative(Buffer.from(JSON.stringify(members)), apiVersion)
 
 const acceptedOf = <T>(result: Result<T>): T => {
   if (!result.ok) throw new Error(`${result.refusal.code}: ${result.refusal.message}`)

@@ -6,7 +6,6 @@ import { readShape } from '../../../../services/contract/read-shape.ts'
 import { tariffCreate, tariffDelete, tariffToWire, tariffUpdate } from '../../../../services/contract/tariffs/tariff.ts'
 import { readTariffDraft, tariffCreation } from '../../../../services/contract/tariffs/tariff-draft.ts'
 import type { Result } from '../../../../services/domain/refusal.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 
 const allDay = (rate: unknown) => [
   {
@@ -24,7 +23,7 @@ const read = (text: string) => {
 
 const verify = (sent: unknown) => {
   const shaped = readShape(tariffCreation, sent, 'body')
-  return shaped.ok ? runToEnd(readTariffDraft(shaped.value)) : shaped
+  return shaped.ok ? readTariffDraft(shaped.value) : shaped
 }
 
 const written = (...tariff: Parameters<typeof tariffToWire>) => tariffToWire(...tariff)

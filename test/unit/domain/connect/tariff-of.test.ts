@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import { tariffTermsOf } from '../../../../services/contract/connect/captured-tariff.ts'
 import { prefillOf, tariffStartOf, tariffsToReplace } from '../../../../services/domain/connect/connect-tariff.ts'
 import { newConnectState } from '../../../../services/domain/connect/session.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { timeZone } from '../../../../services/platform/time-zone.ts'
 import { acceptedValue } from '../../../support/accepted-value.ts'
 
@@ -10,7 +9,7 @@ const kind = { direction: 'IMPORT', type: 'COMMODITY' } as const
 const open = { start: null, end: null }
 
 const scheduleIn = (state: object) => {
-  const terms = acceptedValue(runToEnd(tariffTermsOf(kind, { ...newConnectState, ...state }, open)))
+  const terms = acceptedValue(tariffTermsOf(kind, { ...newConnectState, ...state }, open))
   return terms.schedule[0]?.daysAndHours[0]?.hours ?? []
 }
 
@@ -55,7 +54,7 @@ describe('captured prices', () => {
             : null,
         surcharge: structure === 'MARKET' ? { fixed: '0.02', percentage: '18.5' } : null,
       }
-      const terms = acceptedValue(runToEnd(tariffTermsOf(kind, { ...newConnectState, ...state }, open)))
+      const terms = acceptedValue(tariffTermsOf(kind, { ...newConnectState, ...state }, open))
       expect(prefillOf(terms)).toEqual(state)
     },
   )

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ApiVersion } from '../../../../services/contract/api-version.ts'
-import { parseSubmission } from '../../../../services/contract/metering/meter-batch.ts'
 import type { RawBody } from '../../../../services/contract/operation.ts'
 import type { RegisterRule } from '../../../../services/domain/record/reading-rules.ts'
 import { noReferenceIds } from '../../../../services/domain/reference.ts'
@@ -12,6 +11,7 @@ import { validateSubmission } from '../../../../services/ingest-gateway/submit-i
 import type { ValidatedSubmission, ValidationContext } from '../../../../services/ingest-gateway/validate-records.ts'
 import { decodeRecordChunk, joinParts } from '../../../../services/platform/log/avro/fast-path/record-chunk.ts'
 import { ordinaryBody } from '../../../support/metering/meter-body.ts'
+import { parseSubmission } from '../../../support/metering/parse-submission.ts'
 import { at, missing, submission } from '../../../support/metering/unusual-submissions.ts'
 
 /** A register whose records mostly need more power. */

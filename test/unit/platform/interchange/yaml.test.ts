@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { fractionAt } from '../../../../services/domain/interchange/source-value.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { maxYamlBytes, readYamlSource } from '../../../../services/platform/interchange/yaml.ts'
 
-const read = (text: string) => runToEnd(readYamlSource(new TextEncoder().encode(text)))
+const read = (text: string) => readYamlSource(new TextEncoder().encode(text))
 const value = (text: string) => {
   const source = read(text)
   if (!source.ok) throw new Error(source.refusal.message)

@@ -1,0 +1,24 @@
+import { openRecords } from '../../../services/contract/metering/meter-batch.ts'
+import type { SubmissionReader } from '../../../services/contract/metering/read-submission.ts'
+import type { RawBody } from '../../../services/contract/operation.ts'
+import { accepted, type Result } from '../../../services/domain/refusal.ts'
+
+/** Elements of a submission, and the indexes of the elements that are too long. */
+export type Submission = { readonly elements: readonly unknown[]; readonly oversized: ReadonlySet<number> }
+
+/** Read all elements of a submission at once. */
+export const readElements = ({ count, isTooLong, read, refuse }: SubmissionReader): Result<Submission> => {
+  const elements: unknown[] = []
+  for (let index = 0; index < count; index += 1) {
+    const element = read(index)
+    if (!element.ok) return refuse(index, element.refusal)
+    elements.push(element.value)
+  }
+  return accepted({ elements, oversized: new Set([...elements.keys()].filter(isTooLong)) })
+}
+
+/** Read a submission at once. */
+export const parseSubmission = (body: RawBody): Result<Submission> => {
+  const opened = openRecords(body)
+  return opened.ok ? readElements(opened.value) : opened
+}
