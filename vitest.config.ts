@@ -2,6 +2,18 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const timing = ['test/hostile/**/*.test.ts']
+
+/** Unit tests with a process of their own: most of them open a store. All others share the process of a worker, which loads modules once. */
+const alone = [
+  'test/unit/*.test.ts',
+  'test/unit/{background,cost-worker,ingest-gateway,webhook-worker}/**/*.test.ts',
+  'test/unit/platform/{clickhouse,log,postgres,pricing-cache,work-thread}/**/*.test.ts',
+  'test/unit/query-service/{costs,exports,statements}/**/*.test.ts',
+  // They change the modules, the limits or the environment of their process.
+  'test/unit/platform/clock.test.ts',
+  'test/unit/platform/webhook-client/webhook-http-client.test.ts',
+  'test/unit/reading-import/read-bounds.test.ts',
+]
 const shared = {
   pool: 'forks',
   testTimeout: 120_000,
@@ -31,9 +43,20 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'suite',
-          include: ['test/**/*.test.ts'],
+          include: ['test/*.test.ts', 'test/!(unit)/**/*.test.ts', ...alone],
           exclude: timing,
           // Tests wait for timers, disks and other processes a third of the time, so three use two cores.
+          maxWorkers: 3,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          exclude: alone,
+          isolate: false,
           maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },

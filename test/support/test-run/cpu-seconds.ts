@@ -26,3 +26,12 @@ export const cpuSeconds = (): number => {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1e6 + endedChildren()
 }
+
+let counted = 0
+
+/** Return the CPU time in seconds since the last call. The first call counts from the start of the process. */
+export const newCpuSeconds = (): number => {
+  const before = counted
+  counted = cpuSeconds()
+  return counted - before
+}

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { expect, it } from 'vitest'
-import { cpuSeconds } from './cpu-seconds.ts'
+import { cpuSeconds, newCpuSeconds } from './cpu-seconds.ts'
 import { lowerTimes, risenFiles, timesReport } from './file-times.ts'
 
 it('shows the sum, the folders and the slowest files, each beside its kept time', () => {
@@ -39,6 +39,12 @@ it('measures this process and the processes that it ended', () => {
   execFileSync(process.execPath, ['-e', program])
   expect(cpuSeconds() - begin).toBeGreaterThan(0.35)
   expect(cpuSeconds() - begin).toBeLessThan(5)
+})
+
+it('counts the time since the last file of a worker', () => {
+  newCpuSeconds()
+  const { user, system } = process.cpuUsage()
+  expect(newCpuSeconds()).toBeLessThan((user + system) / 1e6 / 2)
 })
 
 it('shows at most twenty files', () => {
