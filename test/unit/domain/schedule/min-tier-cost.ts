@@ -15,6 +15,13 @@ export const minCostOf = ({ direction, prices, bounds, counted, tasks, sitePower
   const flags: string[] = []
   const drawn = (hour: number, tier: number): string => `y_${hour}_${tier}`
   const met = (hour: number, bound: number): string => `z_${hour}_${bound}`
+  const endOf = (tier: number): number => (tier < 0 ? counted : Math.max(counted, bounds[tier] ?? Infinity))
+  /** The most energy of a tier in an hour. The solver is several times as fast with close bounds. */
+  const mostIn = (hour: number, tier: number): number => {
+    const powers = tasks.filter(({ from, to }) => hour >= from && hour < to).map(({ power }) => power)
+    const inHour = powers.reduce((sum, power) => sum + power, 0)
+    return Math.min(total, inHour, endOf(tier) - endOf(tier - 1))
+  }
   for (const [hour, tiers] of prices.entries()) {
     const names = tiers.map((_, tier) => drawn(hour, tier))
     const takers = tasks.flatMap(({ from, to, power }, task) => {
@@ -25,13 +32,16 @@ export const minCostOf = ({ direction, prices, bounds, counted, tasks, sitePower
     rows.push(`${sumOf(names)}${takers.map(name => ` - ${name}`).join('')} = 0`)
     if (direction === 'IMPORT' && sitePower !== null) rows.push(`${sumOf(names)} <= ${sitePower}`)
     for (const [tier, price] of tiers.entries()) {
-      variables.push({ name: drawn(hour, tier), max: total, cost: direction === 'IMPORT' ? price : -price })
-      if (tier > 0) rows.push(`${drawn(hour, tier)} - ${total} ${met(hour, tier - 1)} <= 0`)
+      const most = mostIn(hour, tier)
+      variables.push({ name: drawn(hour, tier), max: most, cost: direction === 'IMPORT' ? price : -price })
+      if (tier > 0) rows.push(`${drawn(hour, tier)} - ${most} ${met(hour, tier - 1)} <= 0`)
       if (tier < bounds.length && hour > 0)
-        rows.push(`${drawn(hour, tier)} + ${total} ${met(hour - 1, tier)} <= ${total}`)
+        rows.push(`${drawn(hour, tier)} + ${most} ${met(hour - 1, tier)} <= ${most}`)
     }
     for (const [bound, at] of bounds.entries()) {
       flags.push(met(hour, bound))
+      if (hour > 0) rows.push(`${met(hour, bound)} - ${met(hour - 1, bound)} >= 0`)
+      if (bound > 0) rows.push(`${met(hour, bound - 1)} - ${met(hour, bound)} >= 0`)
       const before = prices
         .slice(0, hour + 1)
         .flatMap((_, other) => bounds.slice(0, bound + 1).map((_, tier) => drawn(other, tier)))
