@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Sandbox } from '../../../services/platform/access/sandbox-file.ts'
+import { until } from './until.ts'
 
 export type ApiVersion = 'current' | 'earlier'
 
@@ -73,12 +73,8 @@ export const login = async (
       id: string
       records_accepted: number
     }
-    for (let waitedMs = 0; waitedMs < timeoutMs; waitedMs += 20) {
-      const receipt = (await ask('GET', `/meters/batch?batch_id=${id}`)) as { records_processed: number }
-      if (receipt.records_processed >= accepted) return receipt as never
-      await sleep(20)
-    }
-    throw new Error(`batch ${id} was not stored within ${timeoutMs} ms`)
+    const receipt = (): Promise<{ readonly records_processed: number }> => ask('GET', `/meters/batch?batch_id=${id}`)
+    return (await until(receipt, ({ records_processed: processed }) => processed >= accepted)) as never
   }
   return { send, ask, submit }
 }
