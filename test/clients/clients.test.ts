@@ -7,10 +7,11 @@ import { findNode20 } from '../support/clients/node-20.ts'
 import { buildPythonClient, hasPython, runPython } from '../support/clients/python-client.ts'
 import { buildTypescriptClient, runInClient } from '../support/clients/typescript-client.ts'
 import { createOtherAccount, openRecords } from '../support/registry/accounts.ts'
-import { assertDefined, loopbackWebhooks } from '../support/registry/isolation-fixture.ts'
+import { assertDefined } from '../support/registry/isolation-fixture.ts'
 import { createLocation } from '../support/registry/object-fixture.ts'
 import { type Client, login as loginTo } from '../support/system/client.ts'
 import { makeHome } from '../support/system/home.ts'
+import { loopbackWebhooks } from '../support/system/running-system.ts'
 import { useSystem } from '../support/system/use-system.ts'
 
 const { sandbox, folder } = useSystem(loopbackWebhooks)

@@ -3,13 +3,13 @@ import type { Client } from '../support/system/client.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../support/system/home.ts'
 import { costsOf, costsUntil } from '../support/system/stored-costs.ts'
 import { until } from '../support/system/until.ts'
-import { useSystem } from '../support/system/use-system.ts'
+import { useSharedSystem } from '../support/system/use-system.ts'
 
 /**
  * Devices send data late, twice, and with errors. Wattledger stores one cost for each record, and the cost is the same
  * in any order of arrival. The chapter sends the same kinds of records to a running system over HTTP.
  */
-const system = useSystem()
+const system = useSharedSystem()
 let client: Client
 
 beforeAll(async () => {

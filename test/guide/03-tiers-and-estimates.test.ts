@@ -3,14 +3,14 @@ import type { Client } from '../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../support/system/home.ts'
 import { costsUntil } from '../support/system/stored-costs.ts'
 import { until } from '../support/system/until.ts'
-import { useSystem } from '../support/system/use-system.ts'
+import { useSharedSystem } from '../support/system/use-system.ts'
 import { makeTieredHome } from '../support/tariffs/tier-tariff.ts'
 
 /**
  * Two kinds of costs depend on other records of the location. In a tier, the price depends on the energy counted in
  * the month before. An estimate has a cost only for the time that no actual record covers.
  */
-const system = useSystem()
+const system = useSharedSystem()
 let client: Client
 
 beforeAll(async () => {

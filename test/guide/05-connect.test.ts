@@ -2,13 +2,13 @@ import { beforeAll, expect, it } from 'vitest'
 import type { Client } from '../support/system/client.ts'
 import { bought } from '../support/system/home.ts'
 import { costsOf } from '../support/system/stored-costs.ts'
-import { useSystem } from '../support/system/use-system.ts'
+import { useSharedSystem } from '../support/system/use-system.ts'
 
 /**
  * Connect attaches a customer's tariff. The caller creates a token and opens `connect_url` in the customer's browser.
  * The page posts each step to `/connect`. Here the test posts the steps of the page. Each test continues the last one.
  */
-const system = useSystem()
+const system = useSharedSystem()
 let client: Client
 let token = ''
 let home = ''
@@ -21,7 +21,7 @@ type Page = { readonly route: string; readonly data: Readonly<Record<string, unk
 
 /** Post one step of the page. The token is the only credential. */
 const submit = async (body: object): Promise<Page> => {
-  const url = `${system.running().sandbox.base_url}/connect`
+  const url = `${system.sandbox().base_url}/connect`
   const response = await fetch(url, { method: 'POST', body: JSON.stringify({ connect_token: token, ...body }) })
   return (await response.json()) as Page
 }

@@ -2,14 +2,14 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Client } from '../support/system/client.ts'
 import { until } from '../support/system/until.ts'
-import { useSystem } from '../support/system/use-system.ts'
+import { useSharedSystem } from '../support/system/use-system.ts'
 import { openReceiver, type ReceivedRequest, type Receiver } from '../support/webhooks/receiver.ts'
 
 /**
  * A webhook endpoint receives an event for each change. The worker delivers each event at least once, so the receiver
  * uses `webhook-id` to find duplicates. Each test continues the last one.
  */
-const system = useSystem({ WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
+const system = useSharedSystem()
 let client: Client
 let receiver: Receiver | undefined
 let isFailing = false

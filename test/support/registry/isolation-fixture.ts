@@ -5,7 +5,7 @@ import { type DocumentedOperation, operationsOf, readDocument } from '../openapi
 import { doneBatch } from '../statements/statement-batch.ts'
 import { type ApiVersion, type Client, login } from '../system/client.ts'
 import { startPrepared } from '../system/prepared-folder.ts'
-import { dataFolder, type RunningSystem, removeData } from '../system/running-system.ts'
+import { dataFolder, loopbackWebhooks, type RunningSystem, removeData } from '../system/running-system.ts'
 import { until } from '../system/until.ts'
 import { createOtherAccount, openRecords } from './accounts.ts'
 import {
@@ -219,9 +219,6 @@ export const createIds = async (account: Sandbox, mode: 'test' | 'live', session
     fps: (await importSession(await login(account, mode, 'earlier'))).session_id,
   }
 }
-
-/** Settings of a system that accepts the webhook endpoints of the fixtures. */
-export const loopbackWebhooks = { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' }
 
 /** Start a system with objects of two accounts and both modes before the tests of a file. Stop it after the tests. */
 export const useIsolationFixtures = (): void => {

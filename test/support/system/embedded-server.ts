@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { findEmbeddedServer } from '../../../services/platform/postgres/embedded/embedded-server.ts'
-import type { SystemInUse } from './use-system.ts'
+import type { AccountInUse } from './use-system.ts'
 
 /** Use a connection to the embedded server of a system, as its superuser. */
-export const withServer = async <T>({ folder }: SystemInUse, use: (client: pg.Client) => Promise<T>): Promise<T> => {
+export const withServer = async <T>({ folder }: AccountInUse, use: (client: pg.Client) => Promise<T>): Promise<T> => {
   const address = await findEmbeddedServer(folder)
   if (address === null || 'url' in address) throw new Error('No server runs.')
   const client = new pg.Client({ ...address })

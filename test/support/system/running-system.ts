@@ -22,6 +22,9 @@ export type RunningSystem = AsyncDisposable & {
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>
 }
 
+/** Settings of a system that accepts webhook endpoints of this machine. */
+export const loopbackWebhooks = { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' }
+
 /** Return the path of a new data folder. The folder does not exist yet. */
 export const dataFolder = (): string => join(makeTestFolder(), 'data')
 

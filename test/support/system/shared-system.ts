@@ -1,12 +1,21 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Sandbox } from '../../../services/platform/access/sandbox-file.ts'
 import { createOtherAccount, openRecords } from '../registry/accounts.ts'
 import { runFolderVariable } from '../stores/postgres.ts'
 import { fillDataFolder } from './prepared-folder.ts'
-import { readSandbox, systemCommand } from './running-system.ts'
+import { loopbackWebhooks, readSandbox, systemCommand } from './running-system.ts'
 import { until } from './until.ts'
 
 /** The system that the test files of one worker share: its process, and its data folder. */
@@ -20,7 +29,7 @@ const startShared = async (parent: string): Promise<SharedSystem> => {
   const [folder, log] = [join(parent, 'data'), join(parent, 'output.log')]
   await fillDataFolder(folder)
   const output = openSync(log, 'w')
-  const { program, args, options } = systemCommand(folder)
+  const { program, args, options } = systemCommand(folder, loopbackWebhooks)
   const child = spawn(program, args, { ...options, detached: true, stdio: ['ignore', output, output] })
   child.unref()
   const read = (): string => readFileSync(log, 'utf8')
@@ -41,13 +50,23 @@ const openShared = async (runFolder: string): Promise<SharedSystem> => {
   return JSON.parse(readFileSync(note, 'utf8')) as SharedSystem
 }
 
-/** Create an account of its own on the shared system. Tests of several files see nothing of each other. */
-export const openSharedAccount = async (): Promise<Sandbox> => {
+const sandboxFile = 'sandbox.json'
+
+/**
+ * Create an account of its own on the shared system. Tests of several files see nothing of each other. The given folder becomes a
+ * data folder of the account: links to the files of the system, and a `sandbox.json` of its own.
+ */
+export const openSharedAccount = async (ownFolder: string): Promise<Sandbox> => {
   const runFolder = process.env[runFolderVariable]
   if (runFolder === undefined) throw new Error('There is no test run.')
   const { folder } = await openShared(runFolder)
   await using records = await openRecords(folder)
-  return await createOtherAccount(records, folder, readSandbox(folder))
+  const account = await createOtherAccount(records, folder, readSandbox(folder))
+  mkdirSync(ownFolder)
+  for (const name of readdirSync(folder).filter(name => name !== sandboxFile))
+    symlinkSync(join(folder, name), join(ownFolder, name))
+  writeFileSync(join(ownFolder, sandboxFile), JSON.stringify(account))
+  return account
 }
 
 const isRunning = (pid: number): boolean => {

@@ -7,6 +7,8 @@ import { openSharedAccount } from './shared-system.ts'
 
 /** An account of a running system for the tests of one file. */
 export type AccountInUse = {
+  /** Data folder of the system, for commands and for reads of its stores. */
+  readonly folder: string
   /** Return the keys of the account and the address of the system. Throws before the first test. */
   readonly sandbox: () => Sandbox
   /** Log in to the running system. A client stays valid until the system is started again. */
@@ -15,7 +17,6 @@ export type AccountInUse = {
 
 /** A running system for the tests of one file. */
 export type SystemInUse = AccountInUse & {
-  readonly folder: string
   /** Return the running system. Throws before the first test and after the last one. */
   readonly running: () => RunningSystem
   /** End the process with SIGKILL, and start a new one on the same data. */
@@ -54,14 +55,17 @@ export const useSystem = (environment: Readonly<Record<string, string>> = {}): S
 }
 
 /**
- * Create an account for the tests of the calling file, on a system that several files share. Files that stop the system, read its
- * output or metrics, or change its settings need `useSystem`.
+ * Create an account for the tests of the calling file, on a system that several files share. The system accepts webhook
+ * endpoints of this machine. Files that stop the system, read its output or metrics, or change its settings need `useSystem`.
  */
 export const useSharedSystem = (): AccountInUse => {
+  const folder = dataFolder()
   let account: Sandbox | undefined
   beforeAll(async () => {
-    account = await openSharedAccount()
+    account = await openSharedAccount(folder)
   })
+  // Only links are removed.
+  afterAll(() => removeData(folder))
   const sandbox = (): Sandbox => assertOpen(account)
-  return { sandbox, login: (mode, apiVersion) => login(sandbox(), mode, apiVersion) }
+  return { folder, sandbox, login: (mode, apiVersion) => login(sandbox(), mode, apiVersion) }
 }

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readCsv } from '../../../services/platform/interchange/csv.ts'
-import { createIds, type Ids, loopbackWebhooks } from '../../support/registry/isolation-fixture.ts'
+import { createIds, type Ids } from '../../support/registry/isolation-fixture.ts'
 import type { Client } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
-import { useSystem } from '../../support/system/use-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 import { paths, signIn, type Visitor } from '../../support/web/console-visitor.ts'
 import { crawlConsole } from '../../support/web/crawl.ts'
 
-const system = useSystem(loopbackWebhooks)
+const system = useSharedSystem()
 
 /** Tables without a CSV file. The page has this text instead. */
 const exceptions: Readonly<Record<string, string>> = {

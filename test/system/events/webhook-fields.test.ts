@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { matchesAnyFilter, testEventType } from '../../../services/domain/event-types.ts'
 import type { Client, Reply } from '../../support/system/client.ts'
-import { useSystem } from '../../support/system/use-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const system = useSystem()
+const system = useSharedSystem()
 let live: Client
 
 beforeAll(async () => {

@@ -7,9 +7,9 @@ import { makeKey, openRecords } from '../../support/registry/accounts.ts'
 import { makeTestFolder } from '../../support/stores/postgres.ts'
 import { makeHome } from '../../support/system/home.ts'
 import { runCommand } from '../../support/system/run-command.ts'
-import { useSystem } from '../../support/system/use-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const { sandbox, folder, login } = useSystem()
+const { sandbox, folder, login } = useSharedSystem()
 
 const hours = (count: number): readonly string[] =>
   Array.from(

@@ -3,9 +3,9 @@ import type { Client } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
 import { recordsOf } from '../../support/system/stored-costs.ts'
 import { until } from '../../support/system/until.ts'
-import { useSystem } from '../../support/system/use-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const system = useSystem()
+const system = useSharedSystem()
 let client: Client
 
 beforeAll(async () => {

@@ -6,11 +6,12 @@ import { decimal, units } from '../../support/ledger/exact-decimal.ts'
 import { type JournalEntry, readJournal } from '../../support/ledger/journal.ts'
 import { openLedger } from '../../support/ledger/ledger.ts'
 import { seededRandom } from '../../support/random.ts'
+import { makeTestFolder } from '../../support/stores/postgres.ts'
 import type { Client } from '../../support/system/client.ts'
-import { useSystem } from '../../support/system/use-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const system = useSystem()
-const file = join(system.folder, '..', 'ledger.ndjson')
+const system = useSharedSystem()
+const file = join(makeTestFolder(), 'ledger.ndjson')
 let client: Client
 let journal: readonly JournalEntry[] = []
 

@@ -6,9 +6,9 @@ import { openRecords } from '../../support/registry/accounts.ts'
 import type { ApiVersion, Client, Reply } from '../../support/system/client.ts'
 import { clockToleranceMs } from '../../support/system/clock-tolerance.ts'
 import { makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
-import { useSystem } from '../../support/system/use-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const system = useSystem()
+const system = useSharedSystem()
 
 /** Create a location with market price, percentage and tiered fee, and records that fill the first tier. */
 const makeMarketHome = async (client: Client): Promise<string> => {

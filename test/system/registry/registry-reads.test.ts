@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openRecords } from '../../support/registry/accounts.ts'
 import type { Client } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
-import { useSystem } from '../../support/system/use-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const system = useSystem()
+const system = useSharedSystem()
 let records: Awaited<ReturnType<typeof openRecords>> | undefined
 let client: Client | undefined
 let earlier: Client | undefined

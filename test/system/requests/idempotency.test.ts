@@ -6,9 +6,9 @@ import { createLocation, flatSchedule } from '../../support/registry/object-fixt
 import { postStatement } from '../../support/statements/statement-answer.ts'
 import { type Client, login, type Reply } from '../../support/system/client.ts'
 import { makeHome } from '../../support/system/home.ts'
-import { useSystem } from '../../support/system/use-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const system = useSystem()
+const system = useSharedSystem()
 let records: Awaited<ReturnType<typeof openRecords>> | undefined
 let ready:
   | { readonly client: Client; readonly live: Client; readonly otherAccount: Client; readonly earlier: Client }
@@ -66,7 +66,7 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
     event_types: ['schedule.created'],
     description: `hook-${count}`,
   }),
-  user_create: async count => ({ address: `user-${count}@example.com`, role: 'read' }),
+  user_create: async count => ({ address: `user-${count}@idempotency.example.com`, role: 'read' }),
   user_link_create: async () => ({}),
   tariff_import: async () => ({ items: [{ label: 'flat', currency: 'EUR', energyratestructure: [[{ rate: 0.11 }]] }] }),
   plan_create: async count => ({ name: `plan-${count}`, currency_code: 'EUR' }),
@@ -117,7 +117,7 @@ const pathOf = async (path: string): Promise<string> => {
   }
   const made = async (at: string, body: object) => ((await client.ask('POST', at, body)) as { readonly id: string }).id
   if (path.startsWith('/users/'))
-    return path.replace('{id}', await made('/users', { address: 'linked@example.com', role: 'read' }))
+    return path.replace('{id}', await made('/users', { address: 'linked@idempotency.example.com', role: 'read' }))
   if (path.startsWith('/plans/{id}/'))
     return path.replace('{id}', await made('/plans', { name: 'Plan', currency_code: 'EUR' }))
   if (!path.startsWith('/webhooks/{id}/')) return path

@@ -4,9 +4,9 @@ import { makeDevices } from '../../support/acceptance/schedule-cases.ts'
 import { login } from '../../support/system/client.ts'
 import { makeHome, makeOne } from '../../support/system/home.ts'
 import { runCommand } from '../../support/system/run-command.ts'
-import { useSystem } from '../../support/system/use-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const system = useSystem()
+const system = useSharedSystem()
 const variables = { WATTLEDGER_DATA_DIR: system.folder }
 let home = ''
 let device = ''

@@ -1,13 +1,14 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { makeTestFolder } from '../../support/stores/postgres.ts'
 import { bought, makeHome, priceSchedule } from '../../support/system/home.ts'
 import { runCommand } from '../../support/system/run-command.ts'
-import { useSystem } from '../../support/system/use-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const system = useSystem()
+const system = useSharedSystem()
 const variables = { WATTLEDGER_DATA_DIR: system.folder }
-const file = join(system.folder, 'simulation.json')
+const file = join(makeTestFolder(), 'simulation.json')
 let home = ''
 
 const write = (body: object | string): string => {

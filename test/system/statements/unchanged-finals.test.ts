@@ -4,9 +4,9 @@ import type { Client } from '../../support/system/client.ts'
 import { withServer } from '../../support/system/embedded-server.ts'
 import { bought, makeHome } from '../../support/system/home.ts'
 import { until } from '../../support/system/until.ts'
-import { useSystem } from '../../support/system/use-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const system = useSystem()
+const system = useSharedSystem()
 let client: Client
 
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Client } from '../../../support/system/client.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../../../support/system/home.ts'
-import { useSystem } from '../../../support/system/use-system.ts'
+import { useSharedSystem } from '../../../support/system/use-system.ts'
 import { hasBrowser, launchBrowser } from '../../../support/web/browser.ts'
 import { acceptInvitation, type ConsolePerson, openPerson } from '../../../support/web/console-person.ts'
 import { openReceiver } from '../../../support/webhooks/receiver.ts'
@@ -13,7 +13,7 @@ const today = Math.floor(Date.now() / dayMs) * dayMs
 const isoAt = (at: number): string => new Date(at).toISOString()
 
 describe.skipIf(!hasBrowser)('a person at the console', () => {
-  const system = useSystem({ WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
+  const system = useSharedSystem()
   let browser: Browser
   let client: Client
   const person = (): Promise<ConsolePerson> => openPerson(browser, system.sandbox(), system.sandbox().test_key)
