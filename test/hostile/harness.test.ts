@@ -1,6 +1,9 @@
 import { fork } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { seededRandom } from '../support/random.ts'
 import { endProcess, nextMessage } from '../support/system/child-process.ts'
+import { chooseInputs, pathsOf } from './choose-inputs.ts'
 import { corpus } from './corpus.ts'
 import { exceptions, knownMisses, knownShareMisses } from './exceptions.ts'
 import type { HostileInput } from './input.ts'
@@ -117,6 +120,37 @@ describe('the verdict', () => {
     expect(missesOfReads([...answered, refusedRead], 0)).toEqual(['1 object probes answered 503 unavailable'])
     expect(missesOfReads([...answered, refusedRead], 1)).toEqual([])
     expect(missesOfReads([refusedRead, refusedRead], 1)).toEqual(['2 object probes answered 503 unavailable'])
+  })
+})
+
+describe('the inputs of a short run', () => {
+  const short = corpus.filter(({ isShort }) => isShort === true)
+  const choose = (changed: readonly string[] | null, seed = 1) => chooseInputs(short, changed, seededRandom(seed))
+
+  it('are a third at random, and come to all within few seeds', () => {
+    expect(choose(['docs/api.md']).length).toBeLessThan(short.length / 2)
+    const seen = new Set(Array.from({ length: 40 }, (_, seed) => choose([], seed)).flat())
+    expect(seen.size).toBe(short.length)
+  })
+
+  it.each(Object.entries(pathsOf))('are all of %s after a change of their code', (subject, paths) => {
+    const ofSubject = short.filter(one => one.subject === subject)
+    for (const path of paths) {
+      expect(existsSync(`services/${path}`), path).toBe(true)
+      expect(choose([`services/${path}`])).toEqual(expect.arrayContaining(ofSubject))
+    }
+  })
+
+  it.each([
+    ['the code of all requests', ['services/platform/http/app.ts']],
+    ['the measurement', ['test/hostile/measure.ts']],
+    ['something unknown', null],
+  ] as const)('are all after a change of %s', (_, changed) => {
+    expect(choose(changed)).toEqual(short)
+  })
+
+  it('have a subject with paths', () => {
+    expect(corpus.map(({ subject }) => subject).filter(subject => pathsOf[subject] === undefined)).toEqual([])
   })
 })
 

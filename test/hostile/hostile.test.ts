@@ -1,12 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { seededRandom } from '../support/random.ts'
+import { changedFiles } from '../support/test-run/changed-files.ts'
+import { runSeed } from '../support/test-run/run-seed.ts'
+import { chooseInputs } from './choose-inputs.ts'
 import { corpus } from './corpus.ts'
 import { knownMisses } from './exceptions.ts'
 import { shortEffort } from './measure.ts'
 import { heading, line } from './report.ts'
 import { type CorpusRun, openCorpusRun } from './run-corpus.ts'
 
+const short = corpus.filter(({ isShort }) => isShort === true)
 /** Selected inputs, with fewer probes and without the growth of CPU time. `npm run hostile` plays all inputs. */
-const chosen = corpus.filter(({ isShort }) => isShort === true)
+const chosen =
+  process.env['HOSTILE_INPUTS'] === 'all' ? short : chooseInputs(short, changedFiles(), seededRandom(runSeed()))
+process.stdout.write(`hostile inputs: ${chosen.length} of ${short.length}, HOSTILE_INPUTS=all plays all of them\n`)
 const isKnownMiss = (name: string): boolean => knownMisses.includes(name)
 
 let run: CorpusRun | undefined
