@@ -7,7 +7,7 @@ const timing = ['test/hostile/**/*.test.ts']
 const alone = [
   'test/unit/*.test.ts',
   'test/unit/{background,cost-worker,ingest-gateway,webhook-worker}/**/*.test.ts',
-  'test/unit/platform/{clickhouse,log,postgres,pricing-cache,work-thread}/**/*.test.ts',
+  'test/unit/platform/{clickhouse,jobs,log,postgres,pricing-cache,work-thread}/**/*.test.ts',
   'test/unit/query-service/{costs,exports,statements}/**/*.test.ts',
   // They change the modules, the limits or the environment of their process.
   'test/unit/platform/clock.test.ts',
@@ -22,11 +22,22 @@ const shared = {
   setupFiles: ['test/support/test-run/check-answers.ts'],
 } as const
 
-/** Runs unit tests last. They are short, so that no long file is left over for one worker at the end. */
-class UnitTestsLast extends BaseSequencer {
+/** Files that take minutes, mostly because they wait: for packages, brokers, time limits and retries. */
+const longest = [
+  'test/clients/clients.test.ts',
+  'test/distributed/three-brokers.test.ts',
+  'test/system/starts/postgres-hang.test.ts',
+  'test/distributed/backup.test.ts',
+]
+
+/** Runs the longest files first, and unit tests last. They are short, so that no long file is left over for one worker at the end. */
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isUnit = ({ moduleId }: TestSpecification): number => (moduleId.includes('/test/unit/') ? 1 : 0)
-    return (await super.sort(files)).toSorted((a, b) => isUnit(a) - isUnit(b))
+    const rankOf = ({ moduleId }: TestSpecification): number => {
+      if (longest.some(path => moduleId.endsWith(`/${path}`))) return 0
+      return moduleId.includes('/test/unit/') ? 2 : 1
+    }
+    return (await super.sort(files)).toSorted((a, b) => rankOf(a) - rankOf(b))
   }
 }
 
@@ -37,7 +48,7 @@ export default defineConfig({
     // The root alone has the setup: it runs once for all projects.
     globalSetup: ['test/support/test-run/test-run.ts'],
     // Only the root may have a sequencer.
-    sequence: { sequencer: UnitTestsLast },
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
