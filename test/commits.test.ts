@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { brokenHabits, type Commit, commitsAfter } from './support/repository/commit-habits.ts'
 
 /** Last commit that is not checked. */
-const lastUnchecked = 'b335d1c88e1dad8b43b1d62c4ff393d460e9bd84'
+const lastUnchecked = '9898aa6ef1d26e231c9d4c29af47cbbaf870203d'
 
 const commit = (subject: string, ...paths: readonly string[]): Commit => ({ hash: 'abc', subject, paths })
 
