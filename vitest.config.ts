@@ -1,19 +1,9 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { ownProcess } from './test/support/test-run/own-process.ts'
 
 const timing = ['test/hostile/**/*.test.ts']
 
-/** Unit tests with a process of their own: most of them open a store. All others share the process of a worker, which loads modules once. */
-const alone = [
-  'test/unit/*.test.ts',
-  'test/unit/{background,cost-worker,ingest-gateway,webhook-worker}/**/*.test.ts',
-  'test/unit/platform/{clickhouse,jobs,log,postgres,pricing-cache,work-thread}/**/*.test.ts',
-  'test/unit/query-service/{costs,exports,statements}/**/*.test.ts',
-  // They change the modules, the limits or the environment of their process.
-  'test/unit/platform/clock.test.ts',
-  'test/unit/platform/webhook-client/webhook-http-client.test.ts',
-  'test/unit/reading-import/read-bounds.test.ts',
-]
 const shared = {
   pool: 'forks',
   testTimeout: 120_000,
@@ -30,7 +20,7 @@ const longest = [
   'test/distributed/backup.test.ts',
 ]
 
-/** Runs the longest files first, and unit tests last. They are short, so that no long file is left over for one worker at the end. */
+/** Runs the longest files first. Unit tests are short and run last, so that no long file is left over for one worker. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rankOf = ({ moduleId }: TestSpecification): number => {
@@ -54,7 +44,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'suite',
-          include: ['test/*.test.ts', 'test/!(unit)/**/*.test.ts', ...alone],
+          include: ['test/*.test.ts', 'test/!(unit)/**/*.test.ts', ...ownProcess],
           exclude: timing,
           // Tests wait for timers, disks and other processes a third of the time, so three use two cores.
           maxWorkers: 3,
@@ -66,7 +56,7 @@ export default defineConfig({
           ...shared,
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
-          exclude: alone,
+          exclude: ownProcess,
           isolate: false,
           maxWorkers: 3,
           sequence: { groupOrder: 0 },
