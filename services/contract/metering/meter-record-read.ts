@@ -188,7 +188,10 @@ const directionsInVersion = (
 
 const textNames = recordTexts.map(name => recordFields[name].wire)
 
-/** Write stored records as a CSV table of an API version, with one row for each record and without pieces. */
+/**
+ * Write stored records as a CSV table of an API version, with one row for each record and without pieces. Codes of warnings
+ * are separated by a space.
+ */
 export const storedRecordsToCsv = (
   { data }: { readonly data: readonly z.output<typeof storedRecordShape>[] },
   apiVersion: ApiVersion = 'current',
@@ -208,6 +211,7 @@ export const storedRecordsToCsv = (
       'confidence',
       'status',
       'batch_id',
+      'warnings',
     ],
     data.map(record => [
       record.id,
@@ -223,6 +227,7 @@ export const storedRecordsToCsv = (
       record.data.tariff.cost.confidence,
       record.status,
       record.batch_id,
+      record.warnings?.map(({ code }) => code).join(' ') ?? null,
     ]),
   )
 

@@ -207,15 +207,16 @@ const listRecords = async (
   const page = [...limitPieces(listed.slice(0, limit))]
   const hasMore = listed.length > page.length
   if (isBackwards) page.reverse()
+  const implausibleIds = await implausibleIdsOf(dependencies, tenant, page)
   if (request.wantsCsv === true) {
     // A CSV table has no pieces.
-    const data = page.map(row => storedRecordToWire(recordViewOf(row)))
+    const data = page.map(row => storedRecordToWire(recordViewOf(row, implausibleIds.includes(row.recordId))))
     return accepted({ object: 'list', url: '/meters/records', has_more: hasMore, data })
   }
   const input = {
     rows: page,
     blocks: await readPieceBlocks(dependencies, tenant, page),
-    implausibleIds: await implausibleIdsOf(dependencies, tenant, page),
+    implausibleIds,
     apiVersion: request.apiVersion,
     hasMore,
   }

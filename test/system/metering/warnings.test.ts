@@ -65,6 +65,9 @@ describe('a record above 10 MW', () => {
 
     const { data } = (await client.ask('GET', `/meters/records?batch_id=${sent.id}`)) as { data: readonly Warned[] }
     expect(data.map(one => one.warnings)).toEqual([[implausible], undefined, [implausible], undefined])
+    const csv = await client.send('GET', `/meters/records?batch_id=${sent.id}`, undefined, { Accept: 'text/csv' })
+    const cells = csv.text.split('\r\n').map(line => line.split(',').at(-1))
+    expect(cells).toEqual(['warnings', 'implausible_energy', '', 'implausible_energy', '', ''])
     expect(await warningsOf('GET', `/meters/records/${data[0]?.id}`)).toEqual([implausible])
     expect(await warningsOf('GET', `/meters/records/${data[1]?.id}`)).toBeUndefined()
 
