@@ -31,10 +31,12 @@ const hashesOf = (integers: readonly number[], texts: readonly (string | null)[]
     const length = text === null ? -1 : text.length
     high = mixHigh(high, length)
     low = mixLow(low, length)
-    for (let index = 0; index < length; index += 1) {
-      const code = (text as string).charCodeAt(index)
-      high = mixHigh(high, code)
-      low = mixLow(low, code)
+    // A word has two characters of 16 bits. The length tells a single last one from a pair.
+    for (let index = 0; index < length; index += 2) {
+      const second = index + 1 < length ? (text as string).charCodeAt(index + 1) : 0
+      const word = ((text as string).charCodeAt(index) << 16) | second
+      high = mixHigh(high, word)
+      low = mixLow(low, word)
     }
   }
   high = Math.imul(high ^ (low >>> 15), 0x27d4_eb2f)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fileIdentities } from '../../../../services/domain/interchange/file-identities.ts'
 import type { FileReading } from '../../../../services/domain/interchange/reading.ts'
-import { hourMs } from '../../../../services/domain/interval.ts'
+import { hourMs, minuteMs } from '../../../../services/domain/interval.ts'
 
 const enough = 64 * 1_048_576
 
@@ -87,6 +87,35 @@ describe('identities of a file', () => {
     fc.assert(property, { numRuns: 1_000 })
   })
 
+  it('have the line of the first reading, if the steps and lengths of a meter differ', () => {
+    const step = fc.record({
+      minutes: fc.constantFrom(15, 15, 15, 15, 1, 2, 7, 30, 0, -15, -600),
+      length: fc.constantFrom(15, 15, 15, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
+      repeat: fc.integer({ min: 1, max: 40 }),
+    })
+    const property = fc.property(fc.array(step, { minLength: 40, maxLength: 120 }), fc.boolean(), (steps, descends) => {
+      let [at, line] = [0, 1]
+      const readings = steps.flatMap(({ minutes, length, repeat }) =>
+        Array.from({ length: repeat }, (): FileReading => {
+          at += minutes * minuteMs * (descends ? -1 : 1)
+          line += 1
+          return { ...base, line, start: at, end: at + length * minuteMs }
+        }),
+      )
+      expect(noteAll(readings).lines).toEqual(expectedLines(readings))
+    })
+    fc.assert(property, { numRuns: 200, endOnFailure: true })
+  })
+
+  it('have the line of the first reading, if a meter returns to its interval after many gaps', () => {
+    const readings = Array.from({ length: 400 }, (_, index): FileReading => {
+      const start = (index + (index % 7)) * hourMs * 10
+      return { ...base, line: 2 * index + 2, start, end: start + hourMs }
+    })
+    const repeated = readings.flatMap(reading => [reading, { ...reading, line: reading.line + 1 }])
+    expect(noteAll(repeated).lines).toEqual(readings.flatMap(({ line }) => [null, line]))
+  })
+
   it('differ if only a reference, a direction or the length differs', () => {
     const others: readonly Partial<FileReading>[] = [
       ...[
@@ -110,6 +139,20 @@ describe('identities of a file', () => {
       identities.note({ ...base, line: index + 2, start: index * hourMs, end: (index + 1) * hourMs })
     expect(identities.note({ ...base, line: 2_000_000, start: 654_321 * hourMs, end: 654_322 * hourMs })).toBe(654_323)
     expect(identities.uncomparedFrom()).toBeNull()
+  })
+
+  it('of readings in ascending or descending order need about 32 bytes, if their steps and lengths differ', () => {
+    for (const sign of [1, -1]) {
+      const identities = fileIdentities(5_000_000)
+      const readingAt = (index: number): FileReading => {
+        const start = sign * (index * hourMs + (index % 7) * minuteMs)
+        return { ...base, line: index + 2, start, end: start + (1 + (index % 3)) * minuteMs }
+      }
+      for (let index = 0; index < 100_000; index += 1) expect(identities.note(readingAt(index))).toBeNull()
+      expect(identities.uncomparedFrom()).toBeNull()
+      for (const index of [0, 1, 65_559, 65_560, 99_999])
+        expect(identities.note({ ...readingAt(index), line: 200_000 })).toBe(index + 2)
+    }
   })
 
   it('are compared until the memory is full', () => {
