@@ -99,6 +99,10 @@ export const readInstant = (text: string, field: string): Result<OffsetInstant> 
 
 const padTwo = (value: number): string => (value < 10 ? `0${value}` : `${value}`)
 
+/** Texts of two digits of a date or a clock. A look-up is faster than a new text. */
+const twoDigitTexts: readonly string[] = Array.from({ length: 60 }, (_, value) => padTwo(value))
+const twoDigitText = (value: number): string => twoDigitTexts[value] as string
+
 const timeOfDayText = /^([01]\d|2[0-3]):([0-5]\d):([0-5]\d)$/
 
 /** Read a text HH:MM:SS before 24:00:00 as a second of the day; undefined if the text has another form. */
@@ -128,7 +132,9 @@ export const writeInstant = (at: number, offsetMinutes = 0): string => {
   const msOfDay = local - day * dayMs
   const seconds = Math.floor(msOfDay / 1000)
   const fraction = msOfDay - seconds * 1000
-  const clock = `${padTwo(Math.floor(seconds / 3600))}:${padTwo(Math.floor(seconds / 60) % 60)}:${padTwo(seconds % 60)}`
+  const minutes = Math.floor(seconds / 60)
+  const clock = `${twoDigitText(Math.floor(minutes / 60))}:${twoDigitText(minutes % 60)}:${twoDigitText(seconds % 60)}`
   const fractionText = fraction === 0 ? '' : `.${String(fraction).padStart(3, '0')}`
-  return `${String(year).padStart(4, '0')}-${padTwo(month)}-${padTwo(date)}T${clock}${fractionText}${offsetText(offsetMinutes)}`
+  const yearText = year > 999 ? year : String(year).padStart(4, '0')
+  return `${yearText}-${twoDigitText(month)}-${twoDigitText(date)}T${clock}${fractionText}${offsetText(offsetMinutes)}`
 }

@@ -62,7 +62,7 @@ export const rowReadingSource = (
       for (const row of isFirst && readings.hasHeader ? rows.slice(1) : rows) {
         rowCount += 1
         const result = addRow(readings, row)
-        if (result === 'read') kept.push({ cells: row.source ?? row.cells, line: row.line })
+        if (result === 'read') kept.push(row.source === undefined ? row : { cells: row.source, line: row.line })
         else if (result === 'blank') blankCount += 1
         else unselectedCount += 1
       }

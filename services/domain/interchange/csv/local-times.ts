@@ -1,5 +1,5 @@
 import { instantsAt, offsetAt, type TimeZone, utcOffsetPeriodAt } from '../../civil-time.ts'
-import { hourMs } from '../../interval.ts'
+import { dayMs, hourMs } from '../../interval.ts'
 import { type ReadRow, refusedRow } from '../reading.ts'
 
 /** Choice of the user for times of the doubled hour that occur once in a file. */
@@ -8,6 +8,20 @@ export type AmbiguousChoice = 'earlier' | 'later' | null
 /** Return the instants at which the clock of a zone shows a local time (ms): none in a skipped hour, two in a doubled hour. */
 export const exactInstants = (zone: TimeZone, local: number): readonly number[] =>
   instantsAt(zone, local).filter(at => at + offsetAt(zone, at) === local)
+
+/**
+ * Return `exactInstants` of a zone. It remembers the offset of the last time: most times of a file have the same, and no
+ * clock change within two days. Every UTC offset is shorter than a day.
+ */
+export const instantFinder = (zone: TimeZone) => {
+  let period = utcOffsetPeriodAt(zone, 0)
+  return (local: number): readonly number[] => {
+    const at = local - period.offset
+    if (at - 2 * dayMs > period.start && at + 2 * dayMs < period.end) return [at]
+    period = utcOffsetPeriodAt(zone, local)
+    return exactInstants(zone, local)
+  }
+}
 
 /** Intervals of meters are at most an hour long. */
 const maxMeterInterval = hourMs
@@ -74,6 +88,7 @@ const ambiguousMessage =
  * Source: docs/rules/imports.md #local-times.
  */
 export const localTimes = (zone: TimeZone, choice: AmbiguousChoice): LocalTimes => {
+  const findInstants = instantFinder(zone)
   const hours = new Map<string, DoubledHour>()
   const lastLocals = new Map<string, number>()
   let queue: (ReadRow | AmbiguousRow)[] = []
@@ -84,9 +99,9 @@ export const localTimes = (zone: TimeZone, choice: AmbiguousChoice): LocalTimes 
     }
   }
   const addLocal: LocalTimes['addLocal'] = (line, series, local, build) => {
-    const instants = exactInstants(zone, local)
+    const instants = findInstants(local)
     const [first, second] = instants
-    const open = hours.get(series)
+    const open = hours.size === 0 ? undefined : hours.get(series)
     if (open !== undefined && second !== undefined && isSameHour(open, second))
       queue.push(continueHour(open, local, { line, instants, build, row: null }))
     else {

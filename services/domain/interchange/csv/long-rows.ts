@@ -95,13 +95,13 @@ const valueFieldsOf = ({ indexes }: Columns): readonly ValueField[] => valueFiel
  * Columns must be chosen by number.
  */
 export const isLongRow = (columns: Columns, rules: CsvRules, cells: readonly string[]): boolean => {
-  const cell = cellReader(columns)
   const { field, hasBoth } = timeColumnsOf(columns, rules)
   const readTime = timeReader(rules.format)
   const values = valueFieldsOf(columns).map(name => valueReader(columns, rules, name)(cells, 1))
   const times = hasBoth ? ['start', 'end'] : [field]
   return (
-    values.some(value => typeof value === 'string') && times.every(name => readTime(cell(cells, name)) !== undefined)
+    values.some(value => typeof value === 'string') &&
+    times.every(name => readTime(cellReader(columns, name)(cells)) !== undefined)
   )
 }
 
@@ -141,12 +141,12 @@ export const longRowReader = (
   rules: CsvRules,
   times: Pick<LocalTimes, 'add' | 'addLocal'>,
 ): RowReader => {
-  const cell = cellReader(columns)
   const { zone } = rules
   const readMembers = memberReader(header, columns, rules)
   const [readStart, readEnd] = [timeReader(rules.format), timeReader(rules.format)]
   const isRegister = isRegisterFile(columns.indexes)
   const { field: startField, hasBoth, isEnd } = timeColumnsOf(columns, rules)
+  const [startOfRow, endOfRow] = [cellReader(columns, startField), cellReader(columns, 'end')]
   const values = valueFieldsOf(columns).map(field => ({
     read: valueReader(columns, rules, field),
     isSold: field.endsWith('_export'),
@@ -167,11 +167,11 @@ export const longRowReader = (
     return true
   }
   const readRow = (members: RowMembers, value: string, cells: readonly string[], line: number): true => {
-    const startText = cell(cells, startField)
+    const startText = startOfRow(cells)
     const start = readStart(startText)
     if (start === undefined) return add(times, notATime(line, startField, startText, pattern))
-    const end = hasBoth ? readEnd(cell(cells, 'end')) : undefined
-    if (hasBoth && end === undefined) return add(times, notATime(line, 'end', cell(cells, 'end'), pattern))
+    const end = hasBoth ? readEnd(endOfRow(cells)) : undefined
+    if (hasBoth && end === undefined) return add(times, notATime(line, 'end', endOfRow(cells), pattern))
     return addReading({ members, value, isRegister, line }, start, end)
   }
   return (cells, line) => {

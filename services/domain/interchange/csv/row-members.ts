@@ -36,37 +36,36 @@ const truths: ReadonlyMap<string, boolean> = new Map([
 const meaningOf = (word: string, { words }: CsvRules): string =>
   words.size === 0 ? word : (words.get(word.toUpperCase()) ?? word)
 
-/** Reads cells of a row by field. */
-export type CellReader = (cells: readonly string[], field: string) => string
+/** Reads the text of a field in the cells of a row. */
+export type CellReader = (cells: readonly string[]) => string
+
+const noText: CellReader = () => ''
 
 /**
- * Return a reader of cells: the trimmed text of a field, empty if the column or the cell is absent. Joined columns have a
- * space between their texts.
+ * Return a reader of a field: its trimmed text, empty if the column or the cell is absent. Joined columns have a space
+ * between their texts.
  */
-export const cellReader = ({ indexes }: Columns): CellReader => {
+export const cellReader = ({ indexes }: Columns, field: string): CellReader => {
   const textOf = (cells: readonly string[], index: number): string => unguardText(cells[index] ?? '').trim()
-  return (cells, field) => {
-    const columns = indexes.get(field)
-    if (columns === undefined) return ''
-    const [index = -1] = columns
-    return columns.length === 1
-      ? textOf(cells, index)
-      : columns
-          .map(column => textOf(cells, column))
-          .join(' ')
-          .trim()
-  }
+  const columns = indexes.get(field) ?? []
+  const [first] = columns
+  if (first === undefined) return noText
+  if (columns.length === 1) return cells => textOf(cells, first)
+  const join = (cells: readonly string[]) => columns.map(column => textOf(cells, column)).join(' ')
+  return cells => join(cells).trim()
 }
 
-/** Return a reader of texts of the caller. An exported column keeps all its bytes, without the apostrophe of a guard. */
-const textReader = (header: readonly string[], { indexes }: Columns, { isRaw }: CsvRules): CellReader => {
-  const exported = new Set(header.flatMap((heading, index) => (hasExportedTexts(heading) ? [index] : [])))
-  return (cells, field) => {
-    const index = indexes.get(field)?.[0]
-    const text = index === undefined ? '' : (cells[index] ?? '')
-    if (index === undefined || !exported.has(index)) return text.trim()
-    return isRaw ? text : unguardText(text)
-  }
+/** Return a reader of a text of the caller. An exported column keeps all its bytes, without the apostrophe of a guard. */
+const textReader = (
+  header: readonly string[],
+  { indexes }: Columns,
+  { isRaw }: CsvRules,
+  field: string,
+): CellReader => {
+  const index = indexes.get(field)?.[0]
+  if (index === undefined) return noText
+  if (!hasExportedTexts(header[index] ?? '')) return cells => (cells[index] ?? '').trim()
+  return isRaw ? cells => cells[index] ?? '' : cells => unguardText(cells[index] ?? '')
 }
 
 /** Names that the rows of a file share, and the length of such a name. */
@@ -90,17 +89,15 @@ const sharedNames = (nameOf: (text: string) => ObjectName) => {
 
 /** Return a reader of the name of an object: its id, else its reference, else the constant for all rows. */
 const nameReader = (
-  { indexes }: Columns,
   { id, reference }: { readonly id: CellReader; readonly reference: CellReader },
-  field: 'location' | 'device',
   constant: ObjectName | null,
 ) => {
-  if (!indexes.has(field) && !indexes.has(`${field}_reference`)) return () => constant
+  if (id === noText && reference === noText) return () => constant
   const [ids, references] = [sharedNames(text => ({ id: text })), sharedNames(text => ({ reference: text }))]
   return (cells: readonly string[]): ObjectName | null => {
-    const idText = id(cells, field)
+    const idText = id(cells)
     if (idText !== '') return ids(idText)
-    const referenceText = reference(cells, `${field}_reference`)
+    const referenceText = reference(cells)
     return referenceText === '' ? constant : references(referenceText)
   }
 }
@@ -112,30 +109,32 @@ const textOrNull = (text: string): string | null => (text === '' ? null : text)
  * The reader refuses rows without location, and words that are no unit, direction, number or truth.
  */
 export const memberReader = (header: readonly string[], columns: Columns, rules: CsvRules) => {
-  const cell = cellReader(columns)
-  const text = textReader(header, columns, rules)
+  const cell = (field: string) => cellReader(columns, field)
+  const text = (field: string) => textReader(header, columns, rules, field)
+  const [unitOfRow, directionOfRow, confidenceOfRow] = [cell('unit'), cell('direction'), cell('confidence')]
+  const [restartOfRow, sessionOfRow, recordOfRow] = [cell('restart'), text('session'), text('record')]
   const partColumn = rules.sum === null ? null : indexOfChoice(header, rules.sum)
-  const readers = { id: cell, reference: text }
-  const readLocation = nameReader(columns, readers, 'location', rules.location)
-  const readDevice = nameReader(columns, readers, 'device', rules.device)
+  const readersOf = (field: string) => ({ id: cell(field), reference: text(`${field}_reference`) })
+  const readLocation = nameReader(readersOf('location'), rules.location)
+  const readDevice = nameReader(readersOf('device'), rules.device)
   return (cells: readonly string[], line: number): RowMembers | RefusedRow => {
     const location = readLocation(cells)
     if (location === null) return refusedRow(line, 'location', 'location_not_found', 'The row names no location.')
-    const unitText = meaningOf(cell(cells, 'unit'), rules)
+    const unitText = meaningOf(unitOfRow(cells), rules)
     const units = unitText === '' ? rules.unit : unitOf(unitText)
     if (units === undefined || units === null)
       return refusedRow(line, 'unit', 'field_invalid', `"${unitText}" is no unit. Units are WH, KWH, W and KW.`)
-    const word = meaningOf(cell(cells, 'direction'), rules)
+    const word = meaningOf(directionOfRow(cells), rules)
     const directions = word === '' ? rules.directions : directionsOf(word)
     if (directions === undefined) {
       const message = `"${word}" is no direction. Directions are ${directionWords.join(', ')}.`
       return refusedRow(line, 'direction', 'field_invalid', message)
     }
-    const confidenceText = cell(cells, 'confidence')
+    const confidenceText = confidenceOfRow(cells)
     const confidence = confidenceText === '' ? null : confidenceOf(confidenceText, rules)
     if (confidence === undefined)
       return refusedRow(line, 'confidence', 'not_a_number', confidenceMessage(confidenceText))
-    const restart = meaningOf(cell(cells, 'restart'), rules)
+    const restart = meaningOf(restartOfRow(cells), rules)
     const isRestart = restart === '' ? false : truths.get(restart.toUpperCase())
     if (isRestart === undefined) {
       const message = `"${restart}" is neither true nor false. Give its meaning, such as --map ${restart}=true.`
@@ -144,8 +143,8 @@ export const memberReader = (header: readonly string[], columns: Columns, rules:
     const members: RowMembers = {
       location,
       device: readDevice(cells),
-      sessionReferenceId: textOrNull(text(cells, 'session')),
-      recordReferenceId: textOrNull(text(cells, 'record')),
+      sessionReferenceId: textOrNull(sessionOfRow(cells)),
+      recordReferenceId: textOrNull(recordOfRow(cells)),
       directions,
       units,
       confidence,

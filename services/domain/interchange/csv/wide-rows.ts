@@ -4,7 +4,7 @@ import { type ReadRow, type RefusedRow, refusedRow } from '../reading.ts'
 import { type Columns, type ColumnsProblem, unguardText } from './columns.ts'
 import type { CsvRules } from './csv-rules.ts'
 import type { IntervalLength } from './interval-length.ts'
-import { exactInstants, type LocalTimes } from './local-times.ts'
+import { instantFinder, type LocalTimes } from './local-times.ts'
 import type { RowReader } from './long-rows.ts'
 import { cellReader, memberReader, type RowMembers, readValueText } from './row-members.ts'
 import { timeReader } from './time-text.ts'
@@ -77,16 +77,21 @@ type DayReader = {
   readonly columns: DayColumns
   readonly rules: CsvRules
   readonly zone: TimeZone
+  readonly findInstants: (local: number) => readonly number[]
   readonly times: Pick<LocalTimes, 'add'>
 }
 
 /** Return the instants of a time of a day. A second run has an instant on the day of its clock change only. */
-const instantsOfColumn = ({ columns, rules, zone }: DayReader, day: number, column: DayColumn): readonly number[] => {
+const instantsOfColumn = (
+  { columns, rules, zone, findInstants }: DayReader,
+  day: number,
+  column: DayColumn,
+): readonly number[] => {
   const { isNamed, stepMs } = columns
   const isEnd = rules.label === 'end'
   if (!isNamed) return [startOfDayNumber(zone, day) + column.place * stepMs]
   const endOfDay = isEnd && column.place === 0 ? dayMs : 0
-  const instants = exactInstants(zone, day * dayMs + column.place + endOfDay)
+  const instants = findInstants(day * dayMs + column.place + endOfDay)
   return isEnd ? instants.map(at => at - stepMs) : instants
 }
 
@@ -129,12 +134,12 @@ export const wideRowReader = (
   zone: TimeZone,
   times: Pick<LocalTimes, 'add'>,
 ): RowReader => {
-  const cell = cellReader(columns)
+  const dayOfRow = cellReader(columns, 'day')
   const readMembers = memberReader(header, columns, rules)
   const readDay = timeReader(rules.format)
-  const reader: DayReader = { columns: dayColumns, rules, zone, times }
+  const reader: DayReader = { columns: dayColumns, rules, zone, findInstants: instantFinder(zone), times }
   return (cells, line) => {
-    const dayText = cell(cells, 'day')
+    const dayText = dayOfRow(cells)
     const time = readDay(dayText)
     if (time === undefined || !('local' in time) || time.local % dayMs !== 0) {
       const pattern = rules.format?.pattern ?? 'yyyy-MM-dd'
