@@ -19,7 +19,7 @@ export type ReadReceipts = {
 
 type Receipt = Pick<MeterBatchWire, 'status' | 'records_replaced'>
 
-/** Receipts of the submissions of an import, in their order. The oldest are forgotten above 10,000. */
+/** Reads the receipts of the submissions of an import, in their order. The oldest are forgotten above 10,000. */
 export const receiptReader = (client: ServiceCalls, onWait: (reason: string) => void, signal: AbortSignal) => {
   const limited = semaphore(concurrentReads)
   let batchIds: string[] = []
@@ -39,7 +39,9 @@ export const receiptReader = (client: ServiceCalls, onWait: (reason: string) => 
     return true
   }
   return {
-    add: (ids: readonly string[]): void => {
+    /** Add batches whose receipts are not read, and the replaced records of those that are. */
+    add: (ids: readonly string[], replacedBefore: number): void => {
+      replaced += replacedBefore
       batchIds.push(...ids)
       const excess = Math.max(0, batchIds.length - maxReceipts)
       forgotten += excess

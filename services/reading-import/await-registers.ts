@@ -2,63 +2,77 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { toSentence } from '../contract/error.ts'
 import type { MeterBatchWire } from '../contract/metering/meter-batch.ts'
 import { type RefusedRow, type RowCode, refusedRow } from '../domain/interchange/reading.ts'
+import { semaphore } from '../platform/concurrency/semaphore.ts'
 import type { ServiceCalls } from './call-service.ts'
 import type { SentBatch, SentRegister } from './send-batch.ts'
 
 /** Time for which the receipt of a register is awaited, and time between two requests, in ms. */
 const [maxWaitMs, pollMs] = [60_000, 100]
+const concurrentReads = 4
 
-/** Return the receipt of a submission that is processed; null if the key cannot read it, or after 60 s. */
-const awaitReceipt = async (
-  batchId: string,
-  client: ServiceCalls,
-  signal: AbortSignal,
-): Promise<MeterBatchWire | null> => {
-  for (const deadline = performance.now() + maxWaitMs; performance.now() < deadline; ) {
-    const { status, body } = await client.call<MeterBatchWire>('GET', `/meters/batch/${batchId}`)
-    if (status === 403) return null
-    if (status === 200 && body?.status === 'COMPLETE') return body
-    await sleep(pollMs, undefined, { signal })
+/**
+ * Return a function that returns the receipt of a submission that is processed; null if the key cannot read it, or after
+ * 60 s. After a receipt that took longer, the others are requested once each, until one is processed.
+ */
+const receiptWaiter = (client: ServiceCalls, signal: AbortSignal) => {
+  let waitMs = maxWaitMs
+  return async (batchId: string): Promise<MeterBatchWire | null> => {
+    for (const since = performance.now(); ; await sleep(pollMs, undefined, { signal })) {
+      const { status, body } = await client.call<MeterBatchWire>('GET', `/meters/batch/${batchId}`)
+      if (status === 403) return null
+      if (status === 200 && body?.status === 'COMPLETE') {
+        waitMs = maxWaitMs
+        return body
+      }
+      if (performance.now() - since < waitMs) continue
+      waitMs = 0
+      return null
+    }
   }
-  return null
 }
 
-/** Return the readings of a register that failed when the service made the intervals; null if that is not known. */
-const laterFailures = async (
-  { batchId, readings }: SentRegister,
-  client: ServiceCalls,
-  signal: AbortSignal,
-): Promise<readonly RefusedRow[] | null> => {
-  const receipt = await awaitReceipt(batchId, client, signal)
-  if (receipt === null) return null
-  return receipt.failed_records.flatMap(({ record_num: recordNumber, error }) => {
-    const reading = readings.get(recordNumber)
+/** Return the readings of a register that failed when the service made the intervals. */
+const laterFailures = (
+  { readings, refused }: SentRegister,
+  { failed_records: failed }: MeterBatchWire,
+): readonly RefusedRow[] =>
+  failed.flatMap(({ record_num: recordNumber, error }) => {
+    const reading = refused.has(recordNumber) ? undefined : readings[recordNumber - 1]
     const [, code = 'field_invalid', message = error] = /^([a-z_]+): (.*)$/s.exec(error) ?? []
     return reading === undefined ? [] : [refusedRow(reading.line, 'register', code as RowCode, toSentence(message))]
   })
-}
-
-/** A batch whose register readings are processed. `unknown`: readings whose later failures are not known. */
-export type ProcessedBatch = SentBatch & { readonly unknown: number }
 
 /**
- * Wait until the service has processed the register readings of a batch. Returns the batch with the readings that failed
- * then as refused rows, such as a reading below the one before it.
+ * A batch whose register readings are processed. `batchIds` are those whose receipts are not read. `replaced`: records that
+ * the others replaced. `unknown`: readings whose later failures are not known.
+ */
+export type ProcessedBatch = SentBatch & { readonly replaced: number; readonly unknown: number }
+
+/**
+ * Return a function that waits until the service has processed the register readings of a batch. It returns the batch with
+ * the readings that failed then as refused rows, such as a reading below the one before it.
  * Source: docs/rules/imports.md #csv.
  */
-export const awaitRegisters = async (
-  sent: SentBatch,
-  client: ServiceCalls,
-  signal: AbortSignal,
-): Promise<ProcessedBatch> => {
-  const failures: RefusedRow[] = []
-  let unknown = 0
-  for (const register of sent.registers) {
-    const failed = await laterFailures(register, client, signal)
-    if (failed === null) unknown += register.readings.size
-    else failures.push(...failed)
+export const registerWaiter = (client: ServiceCalls, signal: AbortSignal) => {
+  const awaitReceipt = receiptWaiter(client, signal)
+  const limited = semaphore(concurrentReads)
+  return async (sent: SentBatch): Promise<ProcessedBatch> => {
+    const receipts = await Promise.all(sent.registers.map(({ batchId }) => limited(() => awaitReceipt(batchId))))
+    const failures: RefusedRow[] = []
+    const read = new Set<string>()
+    let [replaced, unknown] = [0, 0]
+    for (const [index, register] of sent.registers.entries()) {
+      const receipt = receipts[index] ?? null
+      if (receipt === null) unknown += register.readings.length - register.refused.size
+      else {
+        failures.push(...laterFailures(register, receipt))
+        read.add(register.batchId)
+        replaced += receipt.records_replaced
+      }
+    }
+    const batchIds = sent.batchIds.filter(id => !read.has(id))
+    if (failures.length === 0) return { ...sent, batchIds, replaced, unknown }
+    const refused = [...sent.refused, ...failures].sort((a, b) => a.line - b.line)
+    return { ...sent, batchIds, refused, replaced, unknown, accepted: sent.accepted - failures.length }
   }
-  if (failures.length === 0) return { ...sent, unknown }
-  const refused = [...sent.refused, ...failures].sort((a, b) => a.line - b.line)
-  return { ...sent, refused, unknown, accepted: sent.accepted - failures.length }
 }

@@ -11,6 +11,8 @@ import {
 export type ReadingBatch = {
   /** Last line of which the batch has rows. */
   readonly lastLine: number
+  /** Number of readings. */
+  readonly count: number
   /** Interval records in the order of the submission. */
   readonly intervals: readonly FileReading[]
   /** Readings by register and session. */
@@ -32,9 +34,11 @@ export type BatchBuilder = {
   readonly build: () => ReadingBatch
 }
 
-/** Number of readings of a batch. A submission has at most 10,000. */
+/** Number of readings of a submission. The service takes at most 10,000. */
 export const batchReadings = 5_000
 const maxBatchReadings = 10_000
+/** Readings of a batch with several registers. Each register is a submission of its own, and needs a receipt. */
+const registerBatchReadings = 20_000
 /** Refused rows of a batch. */
 const maxRefused = 10_000
 
@@ -61,6 +65,8 @@ export const startBatch = (): BatchBuilder => {
   const times = new Map<string, Map<string, TimeRange>>()
   let lastLine = 0
   let count = 0
+  /** Readings of the largest submission. */
+  let largest = 0
   const noteTime = (reading: FileReading): void => {
     const { location, device, start: first, end: last } = reading
     // Two look-ups are faster than a joined key, which is a new text for each row.
@@ -82,19 +88,22 @@ export const startBatch = (): BatchBuilder => {
     count += 1
     noteTime(row)
     if (!row.isRegister) {
-      intervals.push(row)
+      largest = Math.max(largest, intervals.push(row))
       return
     }
-    const register = registers.get(registerOf(row))
-    if (register === undefined) registers.set(registerOf(row), [row])
-    else register.push(row)
+    const key = registerOf(row)
+    const register = registers.get(key) ?? []
+    if (register.push(row) === 1) registers.set(key, register)
+    largest = Math.max(largest, register.length)
   }
   return {
     add,
     isFull: nextLine =>
-      count === maxBatchReadings || ((count >= batchReadings || refused.length >= maxRefused) && nextLine !== lastLine),
+      largest === maxBatchReadings ||
+      (nextLine !== lastLine &&
+        (largest >= batchReadings || count >= registerBatchReadings || refused.length >= maxRefused)),
     isEmpty: () => lastLine === 0,
-    build: () => ({ lastLine, intervals, registers, refused, times }),
+    build: () => ({ lastLine, count, intervals, registers, refused, times }),
   }
 }
 

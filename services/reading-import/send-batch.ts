@@ -2,6 +2,7 @@ import { toSentence } from '../contract/error.ts'
 import {
   elementValue,
   type NameWriter,
+  objectNameJson,
   objectNameText,
   readingsToRegisterBody,
   readingToElement,
@@ -22,8 +23,15 @@ import { CallError, callPatiently, refusalOf, type ServiceCalls } from './call-s
 import { type ImportWarning, sumWarnings, warningsOfReceipt } from './import-warnings.ts'
 import type { ReadingBatch } from './reading-batch.ts'
 
-/** Accepted readings of a register by their number in the receipt. The service can refuse them when it makes the intervals. */
-export type SentRegister = { readonly batchId: string; readonly readings: ReadonlyMap<number, FileReading> }
+/**
+ * Readings of a register in the order of the submission, and the numbers of those that are refused. The service can refuse
+ * the others when it makes the intervals.
+ */
+export type SentRegister = {
+  readonly batchId: string
+  readonly readings: readonly FileReading[]
+  readonly refused: ReadonlySet<number>
+}
 
 /** Result of a batch: number of accepted readings, refused rows, the ids of its receipts and their warnings. */
 export type SentBatch = {
@@ -192,7 +200,8 @@ const checkBatch = async (batch: ReadingBatch, at: number, find: Finder): Promis
 const nameWriter = async (intervals: readonly FileReading[], find: Finder): Promise<NameWriter> => {
   const texts = { locations: new Map<string, string>(), devices: new Map<string, string>() }
   const add = (name: ObjectName | null, kind: 'locations' | 'devices'): void => {
-    if (name !== null && 'reference' in name) texts[kind].set(name.reference, objectNameText(name))
+    if (name !== null && 'reference' in name && !texts[kind].has(name.reference))
+      texts[kind].set(name.reference, objectNameText(name))
   }
   for (const { location, device } of intervals) {
     add(location, 'locations')
@@ -200,13 +209,13 @@ const nameWriter = async (intervals: readonly FileReading[], find: Finder): Prom
   }
   const replace = async (kind: 'locations' | 'devices', reference: string, text: string): Promise<void> => {
     const id = await find(kind, text)
-    if (typeof id === 'string') texts[kind].set(reference, id)
+    texts[kind].set(reference, JSON.stringify(id ?? text))
   }
   const searches = (['locations', 'devices'] as const).flatMap(kind =>
     [...texts[kind]].map(([reference, text]) => replace(kind, reference, text)),
   )
   await Promise.all(searches)
-  return (name, kind) => ('id' in name ? name.id : (texts[kind].get(name.reference) ?? objectNameText(name)))
+  return (name, kind) => ('id' in name ? undefined : texts[kind].get(name.reference)) ?? objectNameJson(name)
 }
 
 const sendIntervals = async (batch: ReadingBatch, options: SenderOptions, find: Finder): Promise<SentBatch> => {
@@ -262,28 +271,27 @@ const sendRegister = async (readings: readonly FileReading[], options: SenderOpt
   const early = readings
     .filter(reading => !isWhole(reading))
     .flatMap(reading => refuseRegister(reading, options.at) ?? [])
-  const [first, ...rest] = readings.filter(isWhole)
-  if (first === undefined) return { ...nothingSent, refused: early }
+  const sent = early.length === 0 ? readings : readings.filter(isWhole)
   const path = '/meters/cumulative/epoch'
-  const body = readingsToRegisterBody([first, ...rest])
+  const body = readingsToRegisterBody(sent)
+  if (body === null) return { ...nothingSent, refused: early }
   const call = () => options.client.call<MeterBatchWire>('PUT', path, body)
   const answer = await callPatiently(call, options.signal, options.onWait)
   if (answer.status === 200 && answer.body !== null) {
     const { id, records_accepted: accepted, failed_records: failed } = answer.body
-    const sent = new Map([first, ...rest].map((reading, index) => [index + 1, reading]))
     const refused = failed.flatMap(({ record_num: recordNumber, error }) => {
-      const reading = sent.get(recordNumber)
-      sent.delete(recordNumber)
-      return reading === undefined ? [] : [explainRegister(reading, [first, ...rest], error, options.at)]
+      const reading = sent[recordNumber - 1]
+      return reading === undefined ? [] : [explainRegister(reading, sent, error, options.at)]
     })
-    const registers = [{ batchId: id, readings: sent }]
+    const numbers = new Set(failed.map(({ record_num: recordNumber }) => recordNumber))
+    const registers = [{ batchId: id, readings: sent, refused: numbers }]
     return { ...nothingSent, accepted, refused: [...early, ...refused], batchIds: [id], registers }
   }
   const error = refusalOf('PUT', path, answer)
   if (!isRefusalOfRegister(error)) throw error
   const { code, message, field } = answer.body as unknown as { code: RowCode; message: string; field?: string }
   const column = columnOf[field ?? ''] ?? null
-  const all = [first, ...rest].map(reading => refuse(reading, column, code, message))
+  const all = sent.map(reading => refuse(reading, column, code, message))
   return { ...nothingSent, refused: [...early, ...all] }
 }
 

@@ -1,6 +1,6 @@
 import { type FileIdentities, fileIdentities } from '../domain/interchange/file-identities.ts'
 import { isRefusedRow, type ReadRow } from '../domain/interchange/reading.ts'
-import { awaitRegisters, type ProcessedBatch } from './await-registers.ts'
+import { type ProcessedBatch, registerWaiter } from './await-registers.ts'
 import type { ServiceCalls } from './call-service.ts'
 import { areBatchesRelated, type BatchBuilder, type ReadingBatch, startBatch } from './reading-batch.ts'
 import type { ReadingSource } from './reading-source.ts'
@@ -10,8 +10,8 @@ import { type BatchSender, refuseRepeat } from './send-batch.ts'
 const identityBytes = 512 * 1_048_576
 /** Submissions that are sent at the same time. */
 const concurrency = 3
-/** Batches that are sent, and wait until their register readings are processed. */
-const maxWaitingBatches = 64
+/** Readings that are sent, and wait until the service has processed those of registers. */
+const maxWaitingReadings = 40_000
 
 /** Remember the identities of the readings of a file. */
 export const importIdentities = (): FileIdentities => fileIdentities(identityBytes)
@@ -35,6 +35,8 @@ type SendingOptions = {
 const batchQueue = ({ sender, client, commit, signal }: SendingOptions) => {
   const sending = new Map<ReadingBatch, Promise<unknown>>()
   const waiting = new Set<Promise<unknown>>()
+  const awaitRegisters = registerWaiter(client, signal)
+  let waitingReadings = 0
   let committed: Promise<void> = Promise.resolve()
   const interrupted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
@@ -46,13 +48,17 @@ const batchQueue = ({ sender, client, commit, signal }: SendingOptions) => {
     /** Send a batch. Resolves when the batch is on its way; throws if an earlier batch failed. */
     add: async (batch: ReadingBatch): Promise<void> => {
       while (!hasCapacity(batch)) await Promise.race([interrupted, ...sending.values()])
-      while (waiting.size >= maxWaitingBatches) await Promise.race([interrupted, ...waiting])
+      while (waitingReadings >= maxWaitingReadings) await Promise.race([interrupted, ...waiting])
       const sent = sender.send(batch)
       const [before, done] = [committed, sent.finally(() => sending.delete(batch))]
       sending.set(batch, done)
-      const processed = sent.then(result => awaitRegisters(result, client, signal))
-      committed = before.then(async () => commit(batch, await processed))
-      const finished = committed.finally(() => waiting.delete(finished))
+      // The service processes the readings in order. Only the oldest batch waits, so that few receipts are requested again.
+      committed = before.then(async () => commit(batch, await awaitRegisters(await sent)))
+      waitingReadings += batch.count
+      const finished = committed.finally(() => {
+        waitingReadings -= batch.count
+        waiting.delete(finished)
+      })
       waiting.add(finished)
       // The error is thrown by the next `add` or by `end`.
       for (const promise of [done, committed, finished]) promise.catch(() => undefined)

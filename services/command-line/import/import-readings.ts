@@ -63,7 +63,7 @@ const commitBatch = (run: Run, batch: ReadingBatch, result: ProcessedBatch): voi
   run.accepted += result.accepted
   run.unknown += result.unknown
   run.warnings = sumWarnings([...run.warnings, ...result.warnings])
-  run.receipts.add(result.batchIds)
+  run.receipts.add(result.batchIds, result.replaced)
   progress.show(source.counts().rows, run.refused.count())
   if (run.statePath === null || stateOptions === null || performance.now() - run.savedAt < stateMs) return
   run.savedAt = performance.now()

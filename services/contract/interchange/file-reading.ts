@@ -2,11 +2,14 @@ import { writeInstant } from '../../domain/instant.ts'
 import type { FileReading, ObjectName } from '../../domain/interchange/reading.ts'
 import { exactNumber } from '../json/exact-number.ts'
 
-/** Returns the text of an object in a record. */
+/** Returns the text of an object in a record, as JSON. */
 export type NameWriter = (name: ObjectName, kind: 'locations' | 'devices') => string
 
 /** Return the text by which the API names an object: its id, or `reference:` and its own reference. */
 export const objectNameText = (name: ObjectName): string => ('id' in name ? name.id : `reference:${name.reference}`)
+
+/** Write the name of an object as JSON. */
+export const objectNameJson = (name: ObjectName): string => JSON.stringify(objectNameText(name))
 
 const directionsText = ({ directions }: FileReading): string =>
   directions === null
@@ -19,18 +22,18 @@ const textMember = (name: string, text: string | null): string =>
 /** Write the members that name the objects of a reading, without braces. */
 const objectMembers = (
   { location, device, sessionReferenceId }: FileReading,
-  nameOf: NameWriter = objectNameText,
+  nameOf: NameWriter = objectNameJson,
 ): string => {
-  const deviceText = textMember('device_id', device === null ? null : nameOf(device, 'devices'))
+  const deviceText = device === null ? '' : `,"device_id":${nameOf(device, 'devices')}`
   const session = textMember('session_reference_id', sessionReferenceId)
-  return `"location_id":${JSON.stringify(nameOf(location, 'locations'))}${deviceText}${session}`
+  return `"location_id":${nameOf(location, 'locations')}${deviceText}${session}`
 }
 
 /**
  * Write a reading as a record of `PUT /meters/interval`: a line of JSON without its line end. The value keeps its digits.
  * `nameOf` writes the names of location and device.
  */
-export const readingToRecordLine = (reading: FileReading, nameOf: NameWriter = objectNameText): string => {
+export const readingToRecordLine = (reading: FileReading, nameOf: NameWriter = objectNameJson): string => {
   const reference = textMember('record_reference_id', reading.recordReferenceId)
   const confidence = reading.confidence === null ? '' : `,"confidence":${reading.confidence}`
   const times = `"start_time":"${writeInstant(reading.start)}","end_time":"${writeInstant(reading.end)}"`
@@ -49,14 +52,15 @@ export const readingToElement = (reading: FileReading): Readonly<Record<string, 
 })
 
 /**
- * Write the readings of one register as a body of `PUT /meters/cumulative/epoch`. At least one; all of the same register,
- * session and unit, at whole seconds.
+ * Write the readings of one register as a body of `PUT /meters/cumulative/epoch`; null without readings. All are of the same
+ * register, session and unit, at whole seconds.
  */
-export const readingsToRegisterBody = (readings: readonly [FileReading, ...FileReading[]]): string => {
+export const readingsToRegisterBody = (readings: readonly FileReading[]): string | null => {
+  const [first] = readings
+  if (first === undefined) return null
   const data = readings.map(({ start, value, recordReferenceId, isRestart }) => {
     const restart = isRestart ? ',"restart":true' : ''
     return `{"time":${start / 1000},"value":${value}${restart}${textMember('record_reference_id', recordReferenceId)}}`
   })
-  const [first] = readings
   return `{${objectMembers(first)}${directionsText(first)},"units":"${first.units}","data":[${data.join(',')}]}`
 }

@@ -61,7 +61,7 @@ export const startImport = ({ file, calls, isPreview, at, signal, beforeBatch }:
     source.forget(batch.lastLine)
     run.accepted += result.accepted
     run.unknown += result.unknown
-    receipts.add(result.batchIds)
+    receipts.add(result.batchIds, result.replaced)
   }
   const sender = batchSender({ client: calls, isDryRun: isPreview, at, signal, onWait: () => undefined })
   const batches = new Set<Promise<SentBatch>>()
