@@ -18,6 +18,7 @@ import {
 import type { ReceivedEvent } from '../../support/event-ledger/object-histories.ts'
 import { openRecords } from '../../support/registry/accounts.ts'
 import { type Client, login } from '../../support/system/client.ts'
+import { fillDataFolder } from '../../support/system/prepared-folder.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 import { until } from '../../support/system/until.ts'
 
@@ -106,6 +107,7 @@ describe('events during kills of the process of all roles and of PostgreSQL', ()
   it(`equal the ${wanted} changes, and each reaches its subscriber, through ${rounds} kills of each at moments of seed ${seed}`, {
     timeout: faultInjectionTimeoutMs,
   }, async () => {
+    await fillDataFolder(folder)
     await start()
     const parts = [
       { name: 'process', kill: killProcess },

@@ -3,6 +3,7 @@ import type { ReceivedEvent } from '../../support/event-ledger/object-histories.
 import { listAll } from '../../support/event-ledger/verify-events.ts'
 import { createLocation, flatSchedule } from '../../support/registry/object-fixture.ts'
 import { type Client, login } from '../../support/system/client.ts'
+import { fillDataFolder } from '../../support/system/prepared-folder.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 
 let folder = ''
@@ -31,6 +32,7 @@ const allEvents = async (client: Client): Promise<readonly ReceivedEvent[]> =>
 describe('events', () => {
   it('of a refusal name the refused request and the reason, once per request', async () => {
     folder = dataFolder()
+    await fillDataFolder(folder)
     const current = await start()
     const refusedRequests: { readonly type: string; readonly request: string; readonly code: string }[] = []
     const refuse = async (type: string, method: string, path: string, body?: object | string) => {
@@ -62,6 +64,7 @@ describe('events', () => {
 
   it('report a location whose tariff changes, and nothing if nothing changes', async () => {
     folder = dataFolder()
+    await fillDataFolder(folder)
     const current = await start()
     const location = await createLocation(current)
     const body = { location_id: location, direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule }

@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { afterAll, describe, expect, it } from 'vitest'
 import { type Client, login } from '../../support/system/client.ts'
+import { fillDataFolder } from '../../support/system/prepared-folder.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 import { until } from '../../support/system/until.ts'
 import { openReceiver } from '../../support/webhooks/receiver.ts'
@@ -26,6 +27,7 @@ describe('an orderly stop', () => {
   }, async () => {
     let isHanging = true
     await using receiver = await openReceiver(() => (isHanging ? 'hang' : { status: 204 }))
+    await fillDataFolder(folder)
     const own = await start()
     await own.ask('POST', '/webhooks', { url: receiver.url, event_types: ['device.create'] })
     await own.ask('POST', '/devices', { reference_id: 'hangs' })

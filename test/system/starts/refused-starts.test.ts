@@ -6,6 +6,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findEmbeddedServer } from '../../../services/platform/postgres/embedded/embedded-server.ts'
 import { login } from '../../support/system/client.ts'
+import { fillDataFolder, startPrepared } from '../../support/system/prepared-folder.ts'
 import { runCommand } from '../../support/system/run-command.ts'
 import {
   dataFolder,
@@ -47,9 +48,7 @@ const run = async <T>(
   }
 }
 
-beforeAll(() =>
-  run(async ({ sandbox }) => expect((await (await login(sandbox)).send('GET', '/account')).status).toBe(200)),
-)
+beforeAll(() => fillDataFolder(folder))
 afterAll(() => removeData(folder))
 
 describe('a damaged file', () => {
@@ -183,7 +182,7 @@ describe('the default port of the metrics', () => {
 
 describe('the default rate limit', () => {
   it('allows 1,000 requests at once for reads and changes, and does not limit metering', async () => {
-    await using system = await startSystem(join(folder, 'limited'), { WATTLEDGER_RATE_LIMIT: '' })
+    await using system = await startPrepared(join(folder, 'limited'), { WATTLEDGER_RATE_LIMIT: '' })
     const { base_url: base, test_key: key } = system.sandbox
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
     const limitOf = async (method: string, path: string, body: string | null): Promise<string | null> =>
