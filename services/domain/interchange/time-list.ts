@@ -9,7 +9,7 @@ export type TimeList = {
 /** Start, end and line of a reading. */
 const columns = 3
 /** Readings of the first array. Each further one has twice as many, up to the maximum. */
-const [minReadings, maxReadings] = [16, 65_536]
+const [minReadings, maxReadings] = [16, 4_096]
 
 /** Return the position of the last item at or before a start; -1 if there is none. */
 const positionOf = (count: number, startAt: (position: number) => number, start: number, sign: 1 | -1): number => {
