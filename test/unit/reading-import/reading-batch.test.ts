@@ -46,3 +46,23 @@ describe('two batches', () => {
     expect([areBatchesRelated(one, other), areBatchesRelated(other, one)]).toEqual([isRelated, isRelated])
   })
 })
+
+describe('a batch', () => {
+  /** Number of readings of a batch that is full before the next line. */
+  const sizeOf = (isRegister: boolean, meters: number): number => {
+    const batch = startBatch()
+    for (let line = 1; ; line += 1) {
+      if (batch.isFull(line)) return batch.build().count
+      const device = { reference: `meter ${line % meters}` }
+      batch.add({
+        ...{ line, location: home, device, start: line * hour, end: line * hour, value: '1', units: 'WH', isRegister },
+        ...{ isRestart: false, directions: null, confidence: null, sessionReferenceId: null, recordReferenceId: null },
+      })
+    }
+  }
+
+  it('has 5,000 readings for a submission, and at most 20,000 of several registers', () => {
+    expect([sizeOf(false, 1), sizeOf(false, 10), sizeOf(true, 1)]).toEqual([5_000, 5_000, 5_000])
+    expect([sizeOf(true, 2), sizeOf(true, 100)]).toEqual([9_999, 20_000])
+  })
+})
