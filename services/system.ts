@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { forecastWork } from './background/forecast-work.ts'
 import { openBackground } from './background/open.ts'
 import { resealWork } from './background/reseal-work.ts'
 import { apiVersions } from './contract/api-version.ts'
@@ -194,7 +195,14 @@ const openQueries = async (
   const options = { ...shared, publishRecosts: relay.publish, announcePrices: relay.announce, credentialsKey }
   const queryService = await openQueryService(options, opening)
   const resealing = resealWork({ database, secret: secrets.secret, credentialsKey, logger })
-  start([...queryService.leasedWork, ...(resealing === null ? [] : [resealing])])
+  const forecasts = forecastWork({
+    database,
+    logger,
+    forecast: queryService.forecast,
+    announcePrices: relay.announce,
+    at: currentInstant,
+  })
+  start([...queryService.leasedWork, forecasts, ...(resealing === null ? [] : [resealing])])
   return [queryService, background, openWeb(shared, opening, chosenRoles.includes('ingest-gateway'))]
 }
 

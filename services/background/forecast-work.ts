@@ -1,6 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { TimeZone } from '../domain/civil-time.ts'
-import { type ForecastPrice, forecastPrices, historyMs, maxForecastMs } from '../domain/forecast/forecast-prices.ts'
+import { type Forecast, type ForecastPrice, historyMs, maxForecastMs } from '../domain/forecast/forecast-prices.ts'
 import { forecastZone } from '../domain/forecast/forecast-zone.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import {
@@ -21,8 +19,7 @@ import type { Logger } from '../platform/telemetry/logger.ts'
 
 export type ForecastWorkOptions = {
   readonly database: Database
-  /** Find a time zone by its IANA name; null if unknown. */
-  readonly timeZone: (name: string) => TimeZone | null
+  readonly forecast: Forecast
   /** Announce new prices of a source in all partitions. Never rejects. */
   readonly announcePrices: (change: SourceRevision) => Promise<void>
   readonly logger: Pick<Logger, 'info'>
@@ -40,19 +37,10 @@ const toInterval = ({ start, end, value, confidence }: ForecastPrice): ForecastI
   confidence: Math.round(confidence * 10_000),
 })
 
-/** Run steps of some milliseconds each. Between the steps the process answers requests. */
-const runInSlices = async <T>(steps: Generator<void, T>): Promise<T> => {
-  for (;;) {
-    const stepResult = steps.next()
-    if (stepResult.done === true) return stepResult.value
-    await nextTurn()
-  }
-}
-
 const forecastGap = async (
   options: ForecastWorkOptions,
   due: DueForecast,
-  zone: TimeZone,
+  timezone: string,
   gap: PriceGap,
 ): Promise<readonly ForecastInterval[]> => {
   const history = await readPublished(options.database.operator, due.sourceId, {
@@ -60,7 +48,7 @@ const forecastGap = async (
     to: gap.start,
   })
   const until = Math.min(gap.end ?? Number.POSITIVE_INFINITY, gap.start + maxForecastMs)
-  const prices = await runInSlices(forecastPrices(history, zone, { start: gap.start, end: until }))
+  const prices = await options.forecast(history, timezone, { start: gap.start, end: until })
   return prices.map(toInterval)
 }
 
@@ -72,12 +60,10 @@ const forecastGap = async (
  */
 const updateForecasts = async (options: ForecastWorkOptions, due: DueForecast): Promise<void> => {
   const timezone = forecastZone(due)
-  const zone = options.timeZone(timezone)
-  if (zone === null) throw new RangeError(`The time zone ${timezone} of market source ${due.sourceId} is unknown.`)
   const gaps = await priceGaps(options.database.operator, due, maxGapsPerTurn + 1)
   const next = gaps[maxGapsPerTurn]?.start ?? null
   const forecasts: ForecastInterval[] = []
-  for (const gap of gaps.slice(0, maxGapsPerTurn)) forecasts.push(...(await forecastGap(options, due, zone, gap)))
+  for (const gap of gaps.slice(0, maxGapsPerTurn)) forecasts.push(...(await forecastGap(options, due, timezone, gap)))
   const run = { due, timezone, forecasts, firstGap: gaps[0]?.start ?? due.from, next }
   const change = await withOperator(options.database, transaction => storeForecasts(transaction, run))
   if (change === null) return

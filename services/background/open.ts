@@ -5,7 +5,6 @@ import { timeZone } from '../platform/time-zone.ts'
 import { calendarWork } from './calendar-work.ts'
 import { erasureRelay } from './erasure-relay.ts'
 import { eventRelay } from './event-relay.ts'
-import { forecastWork } from './forecast-work.ts'
 import { startLeasedWork } from './leased-work.ts'
 import { marketFeedOperations } from './market-feeds/market-feed-operations.ts'
 import { openMarketFeeds } from './market-feeds/market-feeds.ts'
@@ -23,7 +22,7 @@ export type Background = {
   readonly start: (tasks: readonly LeasedWork[]) => void
 }
 
-/** Start relays, timers, forecasts and market feeds. They run until the stack is disposed of. */
+/** Start relays, timers and market feeds. They run until the stack is disposed of. */
 export const openBackground = async (
   shared: SharedDependencies,
   opening: AsyncDisposableStack,
@@ -38,7 +37,6 @@ export const openBackground = async (
     ...calendarWork(database, at),
     ...recordTimers(database, at),
     planWork({ database, publishRecosts: relay.publish, at }),
-    forecastWork({ database, timeZone, announcePrices: relay.announce, logger, at }),
   ])
   const feedOptions = {
     database,

@@ -1,3 +1,4 @@
+import type { Forecast, ForecastPrice } from '../domain/forecast/forecast-prices.ts'
 import { bearerTokens } from '../platform/access/bearer-token.ts'
 import type { Secret } from '../platform/access/secrets.ts'
 import { currentInstant } from '../platform/clock.ts'
@@ -30,14 +31,31 @@ import { startBatchWork } from './statement-batches/batch-work.ts'
 import { statementBatchOperations } from './statement-batches/statement-batches.ts'
 import { createRecordReader } from './statements/gather-records.ts'
 import { statementOperations } from './statements/statements.ts'
-import { workThreadOptions } from './work-thread/run-work.ts'
+import { discardWork, runWork, workThreadOptions } from './work-thread/run-work.ts'
 
 /** Dependencies and settings of the query service. `credentialsKey` encrypts the credentials of providers. */
 export type QueryServiceOptions = SharedDependencies &
   Pick<QueryServiceDependencies, 'publishRecosts' | 'announcePrices'> & { readonly credentialsKey: Secret }
 
 /** Query service of a process, with the background work that it runs under a lease. */
-export type QueryService = RoleModule & { readonly leasedWork: readonly LeasedWork[] }
+export type QueryService = RoleModule & {
+  readonly leasedWork: readonly LeasedWork[]
+  /** Forecast prices in the work thread. */
+  readonly forecast: Forecast
+}
+
+/** Return the function that forecasts prices in a thread. The work belongs to the service, not to an account. */
+const forecastIn =
+  (thread: WorkThread): Forecast =>
+  async (history, timezone, interval) => {
+    const { signal } = new AbortController()
+    const input = { history, timezone, interval }
+    const started = await runWork(thread, { name: 'forecast', input, isSmall: false, account: '', signal })
+    if (!started.ok) throw new Error(`The prices cannot be forecast: ${started.refusal.message}`)
+    await discardWork(started.value)
+    // The work sends its forecast as the head.
+    return started.value.head as readonly ForecastPrice[]
+  }
 
 const dependenciesOf = (shared: QueryServiceOptions, thread: WorkThread): QueryServiceDependencies => ({
   thread,
@@ -126,6 +144,7 @@ export const openQueryService = async (
       ...connect.operations,
     ],
     operatorOperations: deadLetterOperations({ log, codec, generation, logger }),
+    forecast: forecastIn(thread),
     leasedWork: [connect.work],
   }
 }

@@ -4,7 +4,7 @@ import { hourGrid } from '../../domain/forecast/hour-grid.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { hourMs } from '../../domain/interval.ts'
 import { timeZone } from '../../platform/time-zone.ts'
-import { type Command, CommandError, type CommandInput, success, UsageError } from '../command.ts'
+import { type Command, CommandError, success, UsageError } from '../command.ts'
 import { type PriceFile, readPriceFile } from '../price-file.ts'
 import { columns, table } from '../table.ts'
 
@@ -36,18 +36,6 @@ const readDays = (text: string | undefined): number => {
   if (text === undefined) return defaultDays
   if (!/^[1-9]\d{0,4}$/.test(text)) throw new UsageError(`--days must be a number of days, not "${text}".`)
   return Number(text)
-}
-
-const runBacktest = (
-  steps: Generator<number, Backtest>,
-  count: number,
-  onProgress: CommandInput['onProgress'],
-): Backtest => {
-  for (;;) {
-    const step = steps.next()
-    if (step.done === true) return step.value
-    if (step.value % forecastsPerProgress === 0) onProgress(`  ${step.value} of ${count} forecasts`)
-  }
 }
 
 const fixedText = (value: number, digits: number): string => (Number.isFinite(value) ? value.toFixed(digits) : '–')
@@ -122,7 +110,9 @@ const backtestCommand: Command = {
       hourlyPrices,
       Math.max(hours - days * hoursOfDay, Math.min(8 * 7 * hoursOfDay, Math.floor(hours / 2))),
     )
-    const result = runBacktest(backtest(hourlyPrices, midnights), midnights.length, onProgress)
+    const result = backtest(hourlyPrices, midnights, finished => {
+      if (finished % forecastsPerProgress === 0) onProgress(`  ${finished} of ${midnights.length} forecasts`)
+    })
     const filledHours = hourlyPrices.known.reduce((count, isKnown) => count + 1 - isKnown, 0)
     const rows: [string, string][] = [
       ['prices', `${starts.length} of ${file.stepMs / 60_000} minutes, ${writeInstant(start)} to ${writeInstant(end)}`],

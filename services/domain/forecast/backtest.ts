@@ -66,21 +66,22 @@ export const backtestMidnights = (grid: HourGrid, from: number): readonly number
 
 /**
  * Forecast five days from each origin in a grid, only from the prices before the origin. Compare the forecast with the
- * actual prices and with the weekly naive forecast: the same hour a week before. Yields the number of completed
- * forecasts.
+ * actual prices and with the weekly naive forecast: the same hour a week before. `onForecast` gets the number of
+ * completed forecasts.
  */
-export function* backtest(grid: HourGrid, origins: readonly number[]): Generator<number, Backtest> {
+export const backtest = (
+  grid: HourGrid,
+  origins: readonly number[],
+  onForecast: (finished: number) => void = () => undefined,
+): Backtest => {
   const sums = Array.from({ length: horizonDays }, () => ({ hours: 0, error: 0, naive: 0, confidence: 0 }))
   const totals: BacktestTotals = { sums, uncertainties: [], errors: [] }
   let finished = 0
   for (const origin of origins) {
     if (origin < Math.max(hoursPerWeek, minKnownHours)) continue
-    const steps = forecastHours(grid, origin, horizonDays)
-    let step = steps.next()
-    while (step.done !== true) step = steps.next()
-    addErrors(grid, origin, step.value, totals)
+    addErrors(grid, origin, forecastHours(grid, origin, horizonDays), totals)
     finished += 1
-    yield finished
+    onForecast(finished)
   }
   const days = sums.map(({ hours, error, naive, confidence }, index) => ({
     ahead: index + 1,

@@ -70,16 +70,13 @@ const baselinePredictions = (
   ]
 }
 
-const hoursPerPause = 6
-
 /** Ask all experts: the profile, the same weekdays alone, the week before repeated, and the regressions. */
-function* askExperts(panel: ExpertPanel, daysAhead: number): Generator<void, readonly DayPrediction[]> {
+const askExperts = (panel: ExpertPanel, daysAhead: number): readonly DayPrediction[] => {
   const { blocks, facts, workspace } = panel
   const origin = blocks.days - 1
   const predictions = Array.from({ length: facts === null ? 3 : 4 }, emptyPrediction)
   for (const { residuals } of predictions) residuals.fill(Number.NaN)
   for (let hour = 0; hour < hoursPerBlock; hour += 1) {
-    if (hour % hoursPerPause === 0) yield
     const fitted = facts === null ? null : fitHour({ blocks, facts, daysAhead, hour }, errorDays, workspace)
     const setValues = (values: readonly number[], set: (prediction: DayPrediction, value: number) => void): void => {
       for (const [expert, value] of values.entries()) set(predictions[expert] as DayPrediction, value)
@@ -141,11 +138,10 @@ const weightsOf = (
 /**
  * Predict the hours of a day ahead (1 … 5): the weighted mean of all experts. Experts with smaller recent errors have
  * more weight.
- * Yields between time slices of a few milliseconds.
  * Source: Timmermann, Forecast Combinations (2006), https://doi.org/10.1016/S1574-0706(05)01004-9.
  */
-export function* predictDay(panel: ExpertPanel, daysAhead: number): Generator<void, DayPrediction> {
-  const predictions = yield* askExperts(panel, daysAhead)
+export const predictDay = (panel: ExpertPanel, daysAhead: number): DayPrediction => {
+  const predictions = askExperts(panel, daysAhead)
   const mean = emptyPrediction()
   for (const [expert, weight] of weightsOf(panel, daysAhead, predictions).entries()) {
     const { values, residuals } = predictions[expert] as DayPrediction

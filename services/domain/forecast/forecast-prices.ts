@@ -11,6 +11,13 @@ export type ForecastPrice = Interval & {
   readonly confidence: number
 }
 
+/** Forecast the prices of an interval as `forecastPrices` does, in another thread. `timezone` is the name of the zone. */
+export type Forecast = (
+  history: PriceHistory,
+  timezone: string,
+  interval: Interval,
+) => Promise<readonly ForecastPrice[]>
+
 /**
  * Maximum time in ms from the last known price to the end of a forecast.
  * Source: docs/rules/markets-and-forecasts.md #forecasts.
@@ -42,15 +49,11 @@ const roundingStep = (prices: Float64Array): number => {
  * Forecast the prices of a market after the known ones. The forecast has the market's own intervals, cut at local
  * hours. Each price is the forecast of its hour plus the usual deviation of the interval within the hour. The result is
  * contiguous from `interval.start` to `interval.end`, at most 5 days; empty with less than 7 days of history. Prices
- * from `interval.start` on are ignored. Yields between time slices of a few milliseconds.
+ * from `interval.start` on are ignored.
  * Law: the same prices give the same forecast, and a shorter interval gives the beginning of a longer forecast.
  * Source: docs/rules/markets-and-forecasts.md #forecasts.
  */
-export function* forecastPrices(
-  history: PriceHistory,
-  zone: TimeZone,
-  interval: Interval,
-): Generator<void, readonly ForecastPrice[]> {
+export const forecastPrices = (history: PriceHistory, zone: TimeZone, interval: Interval): readonly ForecastPrice[] => {
   const forecastEnd = Math.min(interval.end, interval.start + maxForecastMs)
   const grid = hourGrid(history, zone, interval.start)
   const knownHours = grid === null ? 0 : grid.known.reduce((sum, isKnown) => sum + isKnown, 0)
@@ -61,11 +64,10 @@ export function* forecastPrices(
     grid.values.length < 7 * hoursPerBlock
   )
     return []
-  yield
   const firstHour = grid.firstHour + grid.values.length
   const hourOf = (at: number): number => Math.floor((at + offsetAt(zone, at)) / hourMs) - firstHour
   const daysAhead = Math.min(horizonDays, Math.floor(hourOf(forecastEnd - 1) / hoursPerBlock) + 1)
-  const hours = yield* forecastHours(grid, grid.values.length, daysAhead)
+  const hours = forecastHours(grid, grid.values.length, daysAhead)
   const slotMs = slotMsOf(history, interval.start)
   const deviationInHour = slotShape(history, zone, interval.start, slotMs)
   const step = roundingStep(grid.values.subarray(-7 * hoursPerBlock))

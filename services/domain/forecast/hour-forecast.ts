@@ -45,7 +45,7 @@ const typicalDeviationOf = (scale: PriceScale, scaled: Float64Array, level: numb
 }
 
 /**
- * Forecast the hours after index `end` of a grid, for `daysAhead` days (1 … 5) of 24 hours. Yields between time slices.
+ * Forecast the hours after index `end` of a grid, for `daysAhead` days (1 … 5) of 24 hours.
  * Each hour is a weighted mean of experts on asinh-stabilised prices; experts with smaller recent errors have more
  * weight. The experts are a median weekday profile that continues a share of the last day's anomaly, simpler
  * profiles, and robust ridge regressions over two training windows. With less than eight weeks there is no regression.
@@ -54,9 +54,8 @@ const typicalDeviationOf = (scale: PriceScale, scaled: Float64Array, level: numb
  * same confidence.
  * Source: Lago et al., LEAR (2021), https://doi.org/10.1016/j.apenergy.2021.116983.
  */
-export function* forecastHours(grid: HourGrid, end: number, daysAhead: number): Generator<void, HourForecast> {
+export const forecastHours = (grid: HourGrid, end: number, daysAhead: number): HourForecast => {
   const blocks = cutBlocks(grid, end)
-  yield
   const { scale, scaled } = blocks
   const experts = createExpertPanel(blocks)
   const count = daysAhead * hoursPerBlock
@@ -65,13 +64,12 @@ export function* forecastHours(grid: HourGrid, end: number, daysAhead: number): 
   const typicalDeviation = typicalDeviationOf(scale, scaled, blocks.levels.at(-1) ?? 0)
   let dayAhead: PastErrors | null = null
   for (let day = 0; day < daysAhead; day += 1) {
-    const prediction = yield* predictDay(experts, day + 1)
+    const prediction = predictDay(experts, day + 1)
     const predictions = prediction.values.map(value => Math.min(highest, Math.max(lowest, value)))
     prices.set(
       predictions.map(value => toPrice(scale, value)),
       day * hoursPerBlock,
     )
-    yield
     const past = pastErrorsOf(scale, scaled, prediction)
     dayAhead ??= past
     const errors = hourlyErrors(past, typicalDeviation)

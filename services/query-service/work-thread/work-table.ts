@@ -2,6 +2,7 @@ import type { WorkTable } from '../../platform/work-thread/work-messages.ts'
 import { amountWork } from './amount-work.ts'
 import { intervalCostWork, sessionCostWork } from './cost-work.ts'
 import { eventDataWork, eventsWork } from './event-work.ts'
+import { forecastWork } from './forecast-work.ts'
 import { auditWork, durationWork, limitWork, marketPricesWork, priceWork } from './price-work.ts'
 import { recordListWork, recordWork } from './record-work.ts'
 import { simulationWork } from './simulation-work.ts'
@@ -14,6 +15,7 @@ export const workTable = {
   duration: durationWork,
   eventData: eventDataWork,
   events: eventsWork,
+  forecast: forecastWork,
   intervalCost: intervalCostWork,
   limit: limitWork,
   marketPrices: marketPricesWork,

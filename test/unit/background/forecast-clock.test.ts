@@ -7,6 +7,7 @@ import { putMarketPrices } from '../../../services/platform/postgres/pricing/mar
 import { createMarket, lockMarket, updateMarket } from '../../../services/platform/postgres/pricing/markets.ts'
 import { withOperator } from '../../../services/platform/postgres/transaction.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
+import { forecastNow } from '../../support/markets/forecast-now.ts'
 import { leasedTurn } from '../../support/partitions/leased-turn.ts'
 import { useTestDatabase } from '../../support/registry/use-database.ts'
 import { makeTenants } from '../../support/stores/postgres.ts'
@@ -19,7 +20,7 @@ const [hourMs, dayMs] = [3_600_000, 86_400_000]
 const announced: { sourceId: string; from: number; to: number }[] = []
 const workAll = async (): Promise<void> => {
   const work = forecastWork({
-    ...{ database, timeZone, logger: { info: () => undefined }, at: () => Date.now() },
+    ...{ database, forecast: forecastNow, logger: { info: () => undefined }, at: () => Date.now() },
     announcePrices: async change => void announced.push(change as never),
   })
   while (await work.turn(leasedTurn));

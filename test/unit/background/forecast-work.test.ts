@@ -7,7 +7,7 @@ import { putMarketPrices } from '../../../services/platform/postgres/pricing/mar
 import { createMarket } from '../../../services/platform/postgres/pricing/markets.ts'
 import type { PriceInterval } from '../../../services/platform/postgres/pricing/price-overlap.ts'
 import { withOperator } from '../../../services/platform/postgres/transaction.ts'
-import { timeZone } from '../../../services/platform/time-zone.ts'
+import { forecastNow } from '../../support/markets/forecast-now.ts'
 import { leasedTurn } from '../../support/partitions/leased-turn.ts'
 import { useTestDatabase } from '../../support/registry/use-database.ts'
 
@@ -19,7 +19,7 @@ const start = Date.UTC(2025, 5, 2)
 const announced: unknown[] = []
 const options = {
   database,
-  timeZone,
+  forecast: forecastNow,
   announcePrices: async (change: unknown) => void announced.push(change),
   logger: { info: () => undefined },
   at: () => start,

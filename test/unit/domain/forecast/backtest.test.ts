@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Backtest, backtest, backtestMidnights } from '../../../../services/domain/forecast/backtest.ts'
+import { backtest, backtestMidnights } from '../../../../services/domain/forecast/backtest.ts'
 import type { HourGrid } from '../../../../services/domain/forecast/hour-grid.ts'
 import { rankCorrelation } from '../../../../services/domain/forecast/statistics.ts'
 import { marketKinds, simulateMarket } from '../../../support/markets/market-simulator.ts'
@@ -11,18 +11,13 @@ const gridOf = (values: Float64Array): HourGrid => ({
   known: new Uint8Array(values.length).fill(1),
 })
 
-const run = (grid: HourGrid, places: readonly number[]): Backtest => {
-  const steps = backtest(grid, places)
-  for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value
-}
-
 /** Sampled over a year, on all weekdays. */
 const sampled = (days: number): readonly number[] =>
   Array.from({ length: 26 }, (_, index) => (days - 364 + index * 14 + (index % 7)) * 24)
 
 const results = marketKinds.map(kind => ({
   name: kind.name,
-  result: run(gridOf(simulateMarket(kind, 5, firstDay, 735)), sampled(735)),
+  result: backtest(gridOf(simulateMarket(kind, 5, firstDay, 735)), sampled(735)),
 }))
 
 describe('forecasts of made-up markets, with spikes, negative prices, trends and a crisis', () => {
@@ -59,7 +54,7 @@ describe('a backtest', () => {
     const values = Float64Array.from({ length: 24 * 30 }, (_, hour) => hour)
     const midnights = backtestMidnights(gridOf(values), 24 * 28 - 3)
     expect(midnights).toEqual([24 * 28, 24 * 29])
-    const { days } = run(gridOf(values), midnights)
+    const { days } = backtest(gridOf(values), midnights)
     expect(days.map(({ hours }) => hours)).toEqual([48, 24, 0, 0, 0])
     expect(days[0]?.naiveMae).toBe(168)
   })
@@ -68,7 +63,7 @@ describe('a backtest', () => {
     const grid = gridOf(Float64Array.from({ length: 24 * 30 }, (_, hour) => hour % 24))
     grid.known[24 * 29 + 5] = 0
     grid.known[24 * 22 + 7] = 0
-    expect(run(grid, [24 * 29]).days[0]?.hours).toBe(22)
+    expect(backtest(grid, [24 * 29]).days[0]?.hours).toBe(22)
   })
 
   it('calculates rank correlation with ties', () => {

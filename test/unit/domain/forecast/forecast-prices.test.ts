@@ -8,7 +8,6 @@ import {
 } from '../../../../services/domain/forecast/forecast-prices.ts'
 import type { PriceHistory } from '../../../../services/domain/forecast/hour-grid.ts'
 import { hourMs, type Interval } from '../../../../services/domain/interval.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { timeZone } from '../../../../services/platform/time-zone.ts'
 import { kindNamed, simulateMarket } from '../../../support/markets/market-simulator.ts'
 
@@ -25,7 +24,7 @@ const market = (days: number, seed = 1, name = 'windy') => simulateMarket(kindNa
 const endOf = ({ ends }: PriceHistory): number => ends.at(-1) ?? 0
 const forecast = (history: PriceHistory, zone = utc, span: Partial<Interval> = {}): readonly ForecastPrice[] => {
   const from = span.start ?? endOf(history)
-  return runToEnd(forecastPrices(history, zone, { start: from, end: span.end ?? from + maxForecastMs }))
+  return forecastPrices(history, zone, { start: from, end: span.end ?? from + maxForecastMs })
 }
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 

@@ -12,11 +12,6 @@ const gridOf = (name: string): HourGrid => {
   return { firstHour: firstDay * 24, values, known: new Uint8Array(values.length).fill(1) }
 }
 
-const run = (grid: HourGrid, places: readonly number[]): Backtest => {
-  const steps = backtest(grid, places)
-  for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value
-}
-
 /** Sampled over a year, on all weekdays. */
 const sampled = Array.from({ length: 26 }, (_, index) => (days - 364 + index * 14 + (index % 7)) * 24)
 
@@ -25,7 +20,7 @@ const errorOf = (all: readonly BacktestDay[]): number =>
   all.reduce((sum, { mae, hours }) => sum + mae * hours, 0) /
   all.reduce((sum, { naiveMae, hours }) => sum + naiveMae * hours, 0)
 
-const results = new Map(names.map(name => [name, run(gridOf(name), sampled)]))
+const results = new Map(names.map(name => [name, backtest(gridOf(name), sampled)]))
 const resultOf = (name: string): Backtest => results.get(name) as Backtest
 
 describe('forecasts of markets that are made to be hard', () => {
@@ -72,8 +67,9 @@ describe('forecasts from two to four weeks', () => {
       const all = Array.from({ length: 12 }, (_, index) => {
         const [from, weeks] = [(40 + index * 55) * 24, (14 + (index % 15)) * 24]
         const part = values.slice(from, from + weeks + 5 * 24)
-        return run({ firstHour: firstHour + from, values: part, known: new Uint8Array(part.length).fill(1) }, [weeks])
-          .days
+        return backtest({ firstHour: firstHour + from, values: part, known: new Uint8Array(part.length).fill(1) }, [
+          weeks,
+        ]).days
       })
       return errorOf(all.flat())
     })
@@ -95,7 +91,7 @@ describe('forecasts from prices with holes', () => {
           values[index] = values[index - 168] ?? 0
         }
       }
-      expect(errorOf(run({ firstHour, values, known }, sampled.slice(0, 13)).days)).toBeLessThan(0.95)
+      expect(errorOf(backtest({ firstHour, values, known }, sampled.slice(0, 13)).days)).toBeLessThan(0.95)
     }
   })
 })
