@@ -4,7 +4,7 @@ import { forecastWork } from './background/forecast-work.ts'
 import { openBackground } from './background/open.ts'
 import { resealWork } from './background/reseal-work.ts'
 import { apiVersions } from './contract/api-version.ts'
-import { openApiSteps } from './contract/openapi/openapi.ts'
+import { openApiDocument } from './contract/openapi/openapi.ts'
 import { documentedOperations } from './contract/openapi/operations.ts'
 import { openCostWorker } from './cost-worker/open.ts'
 import { openIngestGateway } from './ingest-gateway/open.ts'
@@ -255,7 +255,7 @@ const appOf = (
       roleModules.flatMap(roleModule => roleModule.partChecks),
     ),
     ...apiVersions.map(apiVersion =>
-      documentRoute(`/openapi/${apiVersion}.json`, () => openApiSteps(documented, apiVersion, '/')),
+      documentRoute(`/openapi/${apiVersion}.json`, nextTurn => openApiDocument(documented, apiVersion, '/', nextTurn)),
     ),
     ...referencePages(documented),
     ...documentationPages(documented),

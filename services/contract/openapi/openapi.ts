@@ -1,8 +1,7 @@
 import { refusalCodes } from '../../domain/refusal.ts'
-import { runToEnd } from '../../domain/run-to-end.ts'
 import { type ApiVersion, apiVersionDates, apiVersions } from '../api-version.ts'
 import { eventTypes } from '../events/event-type.ts'
-import type { Operation, Route } from '../operation.ts'
+import type { NextTurn, Operation, Route } from '../operation.ts'
 import {
   answerSchema,
   type DocumentPart,
@@ -102,7 +101,11 @@ const errorResponse = {
 }
 
 /** Describe the events as the requests that webhook endpoints receive. */
-function* describeWebhooks(apiVersion: ApiVersion, name: NameSchema): Generator<void, DocumentPart> {
+const describeWebhooks = async (
+  apiVersion: ApiVersion,
+  name: NameSchema,
+  nextTurn: NextTurn,
+): Promise<DocumentPart> => {
   const webhooks: Record<string, unknown> = {}
   for (const { type, description: summary, data } of eventTypes) {
     const event: JsonSchema = {
@@ -128,7 +131,7 @@ function* describeWebhooks(apiVersion: ApiVersion, name: NameSchema): Generator<
       responses: { '2XX': { description: 'The event was received. After any other status the delivery is retried.' } },
     }
     webhooks[type] = { post }
-    yield
+    await nextTurn()
   }
   return webhooks
 }
@@ -136,33 +139,37 @@ function* describeWebhooks(apiVersion: ApiVersion, name: NameSchema): Generator<
 /** A route that ends with a slash is an alias of the route without the slash. The document leaves the alias out. */
 const isDocumented = ({ path }: Route): boolean => !path.endsWith('/')
 
-function* describePaths(
+const describePaths = async (
   operations: readonly Operation[],
   apiVersion: ApiVersion,
   name: NameSchema,
-): Generator<void, DocumentPart> {
+  nextTurn: NextTurn,
+): Promise<DocumentPart> => {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const operation of operations) {
     for (const route of operation.routes[apiVersion].filter(isDocumented)) {
       const path = paths[route.path] ?? {}
       path[route.method.toLowerCase()] = describeOperation(operation, route, apiVersion, name)
       paths[route.path] = path
-      yield
+      await nextTurn()
     }
   }
   return paths
 }
 
-function* buildDocument(
+/** Names of the schemas of a document, and the schemas that have a name. */
+type DocumentNames = { readonly name: NameSchema; readonly namedSchemas: () => DocumentPart }
+
+const buildDocument = async (
   operations: readonly Operation[],
   apiVersion: ApiVersion,
   serverUrl: string,
-  name: NameSchema,
-  namedSchemas: () => DocumentPart,
-): Generator<void, DocumentPart> {
+  { name, namedSchemas }: DocumentNames,
+  nextTurn: NextTurn,
+): Promise<DocumentPart> => {
   const availableOperations = operations.filter(operation => operation.routes[apiVersion].length > 0)
-  const paths = yield* describePaths(availableOperations, apiVersion, name)
-  const webhooks = yield* describeWebhooks(apiVersion, name)
+  const paths = await describePaths(availableOperations, apiVersion, name, nextTurn)
+  const webhooks = await describeWebhooks(apiVersion, name, nextTurn)
   return {
     openapi: '3.1.0',
     info: {
@@ -192,42 +199,34 @@ function* buildDocument(
 /**
  * Describe all operations of an API version as an OpenAPI 3.1 document. Each object is a schema with its own name.
  * `serverUrl` is the base address. The document leaves out operations that the API version does not have.
- * The generator pauses after each operation.
+ * Other work can run after each operation.
  */
-export const openApiSteps = (
-  operations: readonly Operation[],
-  apiVersion: ApiVersion,
-  serverUrl: string,
-): Generator<void, DocumentPart> => {
-  const namedSchemas: NamedSchemas = new Map()
-  return buildDocument(
-    operations,
-    apiVersion,
-    serverUrl,
-    (schema, name) => nameObject(schema, name, namedSchemas),
-    () => Object.fromEntries([...namedSchemas].toSorted(([a], [b]) => (a < b ? -1 : 1))),
-  )
-}
-
-/** Describe all operations of an API version without a pause. */
 export const openApiDocument = (
   operations: readonly Operation[],
   apiVersion: ApiVersion,
   serverUrl: string,
-): DocumentPart => runToEnd(openApiSteps(operations, apiVersion, serverUrl))
+  nextTurn: NextTurn,
+): Promise<DocumentPart> => {
+  const namedSchemas: NamedSchemas = new Map()
+  const names: DocumentNames = {
+    name: (schema, name) => nameObject(schema, name, namedSchemas),
+    namedSchemas: () => Object.fromEntries([...namedSchemas].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+  }
+  return buildDocument(operations, apiVersion, serverUrl, names, nextTurn)
+}
 
 /**
  * Describe all operations of an API version with each schema in place, for the reference page.
- * The member `component` of a schema is its name.
+ * The member `component` of a schema is its name. Other work can run after each operation.
  */
 export const inlineDocument = (
   operations: readonly Operation[],
   apiVersion: ApiVersion,
-): Generator<void, DocumentPart> =>
-  buildDocument(
-    operations,
-    apiVersion,
-    '/',
-    (schema, component) => ({ component, ...schema }),
-    () => ({}),
-  )
+  nextTurn: NextTurn,
+): Promise<DocumentPart> => {
+  const names: DocumentNames = {
+    name: (schema, component) => ({ component, ...schema }),
+    namedSchemas: () => ({}),
+  }
+  return buildDocument(operations, apiVersion, '/', names, nextTurn)
+}

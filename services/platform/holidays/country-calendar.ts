@@ -1,6 +1,5 @@
 import type { NamedDay } from '../../domain/calendar/calendar.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { runInTimeSlices } from '../concurrency/time-slices.ts'
 import type { Database } from '../postgres/database.ts'
 import { type CountryCalendar, countryCalendar, createCountryCalendar } from '../postgres/pricing/calendars.ts'
 import { type HolidaySource, holidaySource, holidaySourceVersion } from './public-holidays.ts'
@@ -25,7 +24,7 @@ const findOrCreate = async (
   const key = { countryCode, state, sourceVersion: holidaySourceVersion }
   const known = await countryCalendar(database.operator, key)
   if (known !== null) return known
-  const countryDays = await runInTimeSlices(source.publicHolidays(countryCode, state))
+  const countryDays = source.publicHolidays(countryCode, state)
   const name = state === null ? countryCode : `${countryCode}-${state}`
   return createCountryCalendar(database.operator, { ...key, name, countryDays }, at)
 }

@@ -17,11 +17,8 @@ export type HolidaySource = {
   readonly stateCodes: (country: string) => readonly string[]
   /** Return the code of a state by its code or one of its names; null if the source does not know it. */
   readonly stateCode: (country: string, text: string) => string | null
-  /**
-   * List the public holidays of a country, or of a state, of 2000 to 2040, ascending, each day once. Yields after each
-   * year.
-   */
-  readonly publicHolidays: (country: string, state: string | null) => Generator<void, readonly NamedDay[]>
+  /** List the public holidays of a country, or of a state, of 2000 to 2040, ascending, each day once. */
+  readonly publicHolidays: (country: string, state: string | null) => readonly NamedDay[]
 }
 
 let loading: Promise<HolidaySource> | null = null
@@ -53,7 +50,7 @@ const sourceOf = (HolidaysOf: typeof Holidays): HolidaySource => {
           if (keyOf(name) === key) return named
       return null
     },
-    publicHolidays: function* (country, state) {
+    publicHolidays: (country, state) => {
       const options = { types: ['public' as const] }
       const holidays = state === null ? new HolidaysOf(country, options) : new HolidaysOf(country, state, options)
       const names = new Map<number, string>()
@@ -64,7 +61,6 @@ const sourceOf = (HolidaysOf: typeof Holidays): HolidaySource => {
           const first = dayOf(date)
           for (let day = first; day < first + days; day += 1) if (!names.has(day)) names.set(day, name)
         }
-        yield
       }
       const [from, to] = [dayNumber(firstYear, 1, 1), dayNumber(lastYear + 1, 1, 1)]
       return [...names]

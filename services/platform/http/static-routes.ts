@@ -1,4 +1,5 @@
-import { runInTimeSlices } from '../concurrency/time-slices.ts'
+import type { NextTurn } from '../../contract/operation.ts'
+import { startTurns } from '../concurrency/time-slices.ts'
 import { withTimeout } from '../concurrency/timeout.ts'
 import type { StaticContent, StaticRoute } from './binding.ts'
 
@@ -54,24 +55,29 @@ const inBytes = (content: StaticContent): StaticContent => {
 }
 
 /**
- * Serve content that is created in time slices at the first request. The bytes and their compressed form are cached.
+ * Serve content that is created at the first request. The bytes and their compressed form are cached. Long work awaits
+ * `nextTurn` between its steps.
  */
-export const lazyRoute = (path: string, make: () => Generator<void, StaticContent>): StaticRoute => {
+export const lazyRoute = (
+  path: string,
+  make: (nextTurn: NextTurn) => StaticContent | Promise<StaticContent>,
+): StaticRoute => {
+  const create = async (): Promise<StaticContent> => inBytes(await make(startTurns()))
   let content: Promise<StaticContent> | undefined
   return {
     path,
     read: () => {
-      content ??= runInTimeSlices(make()).then(inBytes)
+      content ??= create()
       return content
     },
   }
 }
 
 /** Serve a constant JSON document. */
-export const documentRoute = (path: string, make: () => Generator<void, unknown>): StaticRoute =>
-  lazyRoute(path, function* () {
-    const document = yield* make()
-    yield
+export const documentRoute = (path: string, make: (nextTurn: NextTurn) => Promise<unknown>): StaticRoute =>
+  lazyRoute(path, async nextTurn => {
+    const document = await make(nextTurn)
+    await nextTurn()
     const body = JSON.stringify(document)
     return { status: 200, mediaType: 'application/json; charset=utf-8', body, headers: { 'Cache-Control': 'no-cache' } }
   })

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join, posix } from 'node:path'
-import type { Operation } from '../../contract/operation.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import type { NextTurn, Operation } from '../../contract/operation.ts'
+import { startTurns } from '../../platform/concurrency/time-slices.ts'
 import type { StaticContent, StaticRoute } from '../../platform/http/binding.ts'
 import { lazyRoute } from '../../platform/http/static-routes.ts'
 import { brand, pageContent } from '../ui-kit/frame.ts'
@@ -108,9 +108,8 @@ ${navigation.map(
     'own',
   )
 
-function* pageRoute(file: string, library: Library): Generator<void, StaticContent> {
+const pageRoute = (file: string, library: Library): StaticContent => {
   const { title, markup } = readPage(file, library)
-  yield
   return documentationPage({ title, address: addressOf(file), navigation: library.navigation }, asMarkup(markup))
 }
 
@@ -132,13 +131,17 @@ const entriesOfReference = (operations: readonly Operation[]): readonly SearchEn
     return [{ address: `/docs/api#${id}`, page: 'API reference', heading: summary, text }]
   })
 
-function* indexOf(library: Library, operations: readonly Operation[]): Generator<void, SearchIndex> {
+const indexOf = async (
+  library: Library,
+  operations: readonly Operation[],
+  nextTurn: NextTurn,
+): Promise<SearchIndex> => {
   const entries = [...entriesOfReference(operations)]
   for (const file of library.pages) {
     entries.push(...entriesOfPage(file, library))
-    yield
+    await nextTurn()
   }
-  return yield* searchIndexOf(entries)
+  return searchIndexOf(entries, nextTurn)
 }
 
 const snippetLength = 220
@@ -175,7 +178,7 @@ const searchRoute = (library: Library, operations: readonly Operation[]): Static
   return {
     path: '/docs/search',
     read: async (_, parameters) => {
-      index ??= runInTimeSlices(indexOf(library, operations))
+      index ??= indexOf(library, operations, startTurns())
       const query = (parameters.get('q') ?? '').slice(0, 200)
       return documentationPage(
         { title: 'Search', address: '/docs/search', navigation: library.navigation, query },
@@ -191,15 +194,12 @@ const imageHeaders = {
   'Cache-Control': 'no-cache',
 }
 
-function* readImage(file: string): Generator<void, StaticContent> {
-  yield
-  return {
-    status: 200,
-    mediaType: mediaTypes[extname(file)] ?? '',
-    headers: imageHeaders,
-    body: new Uint8Array(readFileSync(join(docsFolder, file))),
-  }
-}
+const readImage = (file: string): StaticContent => ({
+  status: 200,
+  mediaType: mediaTypes[extname(file)] ?? '',
+  headers: imageHeaders,
+  body: new Uint8Array(readFileSync(join(docsFolder, file))),
+})
 
 /**
  * Create the routes of the documentation: the pages of the folder `docs/` and their images, with a full-text search.

@@ -1,4 +1,5 @@
 import MiniSearch from 'minisearch'
+import type { NextTurn } from '../../contract/operation.ts'
 
 /** Entry of the full-text search. */
 export type SearchEntry = {
@@ -29,10 +30,10 @@ export const queryWords = (query: string): readonly string[] =>
     .slice(0, maxWords)
 
 /**
- * Index the entries. Yields after each 20 entries.
+ * Index the entries. Other work can run after each 20 entries.
  * Entries with all words come before entries with some of them. Words match from their start; long words tolerate a typing error.
  */
-export function* searchIndexOf(entries: readonly SearchEntry[]): Generator<void, SearchIndex> {
+export const searchIndexOf = async (entries: readonly SearchEntry[], nextTurn: NextTurn): Promise<SearchIndex> => {
   const index = new MiniSearch<SearchEntry & { readonly id: number }>({
     fields: ['page', 'heading', 'text'],
     searchOptions: {
@@ -43,7 +44,7 @@ export function* searchIndexOf(entries: readonly SearchEntry[]): Generator<void,
   })
   for (const [id, entry] of entries.entries()) {
     index.add({ ...entry, id })
-    if (id % 20 === 19) yield
+    if (id % 20 === 19) await nextTurn()
   }
   return {
     find: query => {

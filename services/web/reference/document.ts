@@ -1,6 +1,6 @@
 import type { ApiVersion } from '../../contract/api-version.ts'
 import { inlineDocument } from '../../contract/openapi/openapi.ts'
-import type { Operation } from '../../contract/operation.ts'
+import type { NextTurn, Operation } from '../../contract/operation.ts'
 
 /** Keywords of JSON Schema that the documents use. */
 export type Schema = {
@@ -150,8 +150,12 @@ const groupRoutes = (
  * Read the content of the page from the OpenAPI document of an API version.
  * Groups have the order of the tags, operations the order of their declaration.
  */
-export function* referenceOf(operations: readonly Operation[], apiVersion: ApiVersion): Generator<void, Reference> {
-  const document = (yield* inlineDocument(operations, apiVersion)) as unknown as OpenApi
+export const referenceOf = async (
+  operations: readonly Operation[],
+  apiVersion: ApiVersion,
+  nextTurn: NextTurn,
+): Promise<Reference> => {
+  const document = (await inlineDocument(operations, apiVersion, nextTurn)) as unknown as OpenApi
   const items = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, pathItem]) => ({
       tag: pathItem.tags[0],

@@ -1,5 +1,5 @@
 import { type ApiVersion, apiVersionDates, apiVersions } from '../../contract/api-version.ts'
-import type { Operation } from '../../contract/operation.ts'
+import type { NextTurn, Operation } from '../../contract/operation.ts'
 import type { StaticContent, StaticRoute } from '../../platform/http/binding.ts'
 import { lazyRoute } from '../../platform/http/static-routes.ts'
 import { brand, pageContent } from '../ui-kit/frame.ts'
@@ -62,22 +62,26 @@ const chapterSection = ({ id, title, text, examples }: Chapter, index: number): 
 </section>`
 }
 
-function* groupSection(group: Group, reference: Reference): Generator<void, Html> {
+const groupSection = async (group: Group, reference: Reference, nextTurn: NextTurn): Promise<Html> => {
   const sections: Html[] = []
   for (const operation of group.operations) {
     sections.push(operationSection(operation, reference))
-    yield
+    await nextTurn()
   }
   return html`<header class="group"><h2>${group.name}</h2><p>${group.description}</p></header>
 ${sections}`
 }
 
-function* render(operations: readonly Operation[], apiVersion: ApiVersion): Generator<void, StaticContent> {
-  const reference = yield* referenceOf(operations, apiVersion)
+const render = async (
+  operations: readonly Operation[],
+  apiVersion: ApiVersion,
+  nextTurn: NextTurn,
+): Promise<StaticContent> => {
+  const reference = await referenceOf(operations, apiVersion, nextTurn)
   const chapters = guide(reference)
-  yield
+  await nextTurn()
   const groups: Html[] = []
-  for (const group of reference.groups) groups.push(yield* groupSection(group, reference))
+  for (const group of reference.groups) groups.push(await groupSection(group, reference, nextTurn))
   return pageContent(
     `Wattledger API ${reference.version}`,
     html`<body class="reference">
@@ -90,18 +94,13 @@ ${sideNavigation(reference, chapters)}
   )
 }
 
-function* landing(): Generator<void, StaticContent> {
-  yield
-  return landingPage()
-}
-
 /**
  * Create the routes of the start page (`/`) and of the API reference: `/docs/api` for the current API version,
  * `/docs/api/earlier` for the earlier one. The reference shows the OpenAPI documents.
  */
 export const referencePages = (operations: readonly Operation[]): readonly StaticRoute[] => [
-  lazyRoute('/', landing),
-  ...apiVersions.map(apiVersion => lazyRoute(pathOf[apiVersion], () => render(operations, apiVersion))),
+  lazyRoute('/', landingPage),
+  ...apiVersions.map(apiVersion => lazyRoute(pathOf[apiVersion], nextTurn => render(operations, apiVersion, nextTurn))),
   {
     path: formerEarlierPath,
     read: async () => ({

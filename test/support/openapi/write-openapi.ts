@@ -9,10 +9,10 @@ const folder = new URL('../../../schemas/openapi/', import.meta.url)
 export const openApiFile = (apiVersion: ApiVersion): URL => new URL(`${apiVersion}.json`, folder)
 
 /** Return the text of the OpenAPI document of an API version. */
-export const openApiText = (apiVersion: ApiVersion): string =>
-  `${JSON.stringify(openApiDocument(operations, apiVersion, '/'), null, 2)}\n`
+export const openApiText = async (apiVersion: ApiVersion): Promise<string> =>
+  `${JSON.stringify(await openApiDocument(operations, apiVersion, '/', () => Promise.resolve()), null, 2)}\n`
 
 if (import.meta.main) {
   mkdirSync(folder, { recursive: true })
-  for (const apiVersion of apiVersions) writeFileSync(openApiFile(apiVersion), openApiText(apiVersion))
+  for (const apiVersion of apiVersions) writeFileSync(openApiFile(apiVersion), await openApiText(apiVersion))
 }

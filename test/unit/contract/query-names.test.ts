@@ -27,7 +27,12 @@ const read = ([, operation, route, apiVersion]: Case, search: string) => {
 }
 
 const documents = Object.fromEntries(
-  apiVersions.map(apiVersion => [apiVersion, openApiDocument(operations, apiVersion, '/')]),
+  await Promise.all(
+    apiVersions.map(async apiVersion => [
+      apiVersion,
+      await openApiDocument(operations, apiVersion, '/', () => Promise.resolve()),
+    ]),
+  ),
 )
 
 /** Return the query parameters that the OpenAPI document of the version names. */

@@ -5,8 +5,8 @@ import { openApiFile, openApiText } from '../../../support/openapi/write-openapi
 
 it.each(apiVersions)(
   'the stored OpenAPI document of the %s API version equals the document of the operations',
-  apiVersion => {
-    const isUnchanged = readFileSync(openApiFile(apiVersion), 'utf8') === openApiText(apiVersion)
+  async apiVersion => {
+    const isUnchanged = readFileSync(openApiFile(apiVersion), 'utf8') === (await openApiText(apiVersion))
     expect(
       isUnchanged,
       'run: node test/support/openapi/write-openapi.ts, and read the difference before you keep it',

@@ -68,11 +68,13 @@ type Document = {
   readonly components: Readonly<Record<string, Readonly<Record<string, object>>>>
 }
 
-const describeApiVersion = (apiVersion: 'current' | 'earlier') =>
-  openApiDocument(operations, apiVersion, 'http://localhost:8080') as Document
+const describeApiVersion = async (apiVersion: 'current' | 'earlier') =>
+  (await openApiDocument(operations, apiVersion, 'http://localhost:8080', () => Promise.resolve())) as Document
+
+const documents = { current: await describeApiVersion('current'), earlier: await describeApiVersion('earlier') }
 
 describe.each(['current', 'earlier'] as const)('the OpenAPI document of the %s API version', apiVersion => {
-  const document = describeApiVersion(apiVersion)
+  const document = documents[apiVersion]
 
   it('resolves each reference and has each operation id once', () => {
     const text = JSON.stringify(document)
@@ -101,7 +103,7 @@ describe.each(['current', 'earlier'] as const)('the OpenAPI document of the %s A
 
 describe('the documents', () => {
   it('have the paths, fields and enum values of their API version', () => {
-    const [current, earlier] = [describeApiVersion('current'), describeApiVersion('earlier')]
+    const { current, earlier } = documents
     expect(inlineReferences(current.paths['/prices/{id}']?.['post']?.requestBody, current)).toMatchObject({
       content: {
         'application/json': { schema: { properties: { tariff_direction: {}, end_time: {} }, required: ['end_time'] } },

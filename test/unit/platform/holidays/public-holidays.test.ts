@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { writeDate } from '../../../../services/domain/civil-date.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { holidaySource, holidaySourceVersion } from '../../../../services/platform/holidays/public-holidays.ts'
 
 const datesOf = async (country: string, state: string | null, year: number): Promise<readonly string[]> =>
-  runToEnd((await holidaySource()).publicHolidays(country, state))
+  (await holidaySource())
+    .publicHolidays(country, state)
     .map(({ day }) => writeDate(day))
     .filter(date => date.startsWith(String(year)))
 

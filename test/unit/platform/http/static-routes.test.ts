@@ -5,10 +5,7 @@ import { healthRoutes, lazyRoute } from '../../../../services/platform/http/stat
 
 describe('a constant static route', () => {
   const text = 'ä page '.repeat(1_000)
-  const page = lazyRoute('/', function* () {
-    yield
-    return { status: 200, mediaType: 'text/html', body: text }
-  })
+  const page = lazyRoute('/', () => ({ status: 200, mediaType: 'text/html', body: text }))
   const read = async () => (await page.read('/', new URLSearchParams()))?.body ?? expect.fail()
 
   it('is encoded and compressed once for all reads', async () => {

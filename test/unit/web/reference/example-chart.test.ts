@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { apiVersions } from '../../../../services/contract/api-version.ts'
 import { operations } from '../../../../services/contract/openapi/operations.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { referenceOf } from '../../../../services/web/reference/document.ts'
 import {
   type BarChart,
@@ -106,8 +105,9 @@ describe('a chart of bars', () => {
 })
 
 describe.each(apiVersions)('the reference of API version %s', apiVersion => {
-  it('draws the example of prices with each price', () => {
-    const described = runToEnd(referenceOf(operations, apiVersion)).groups.flatMap(group => group.operations)
+  it('draws the example of prices with each price', async () => {
+    const reference = await referenceOf(operations, apiVersion, () => Promise.resolve())
+    const described = reference.groups.flatMap(group => group.operations)
     const prices = described.find(({ id }) => id === 'price_retrieve')
     if (prices === undefined) throw new Error('The operation price_retrieve is missing.')
     const markup = String(exampleChart(prices) ?? '')

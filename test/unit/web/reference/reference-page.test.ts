@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Browser, Page as Tab } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { apiVersions } from '../../../../services/contract/api-version.ts'
-import { openApiSteps } from '../../../../services/contract/openapi/openapi.ts'
+import { openApiDocument } from '../../../../services/contract/openapi/openapi.ts'
 import { operations } from '../../../../services/contract/openapi/operations.ts'
 import { createApp } from '../../../../services/platform/http/app.ts'
 import { type Listener, listen } from '../../../../services/platform/http/listen.ts'
@@ -200,7 +200,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
 describe('pages that are created at the first request', () => {
   it('are created in several turns of the event loop', async () => {
     const pages = [
-      documentRoute('/openapi.json', () => openApiSteps(operations, 'current', '/')),
+      documentRoute('/openapi.json', nextTurn => openApiDocument(operations, 'current', '/', nextTurn)),
       ...referencePages(operations),
     ]
     for (const page of pages.filter(({ path }) => path.startsWith('/docs/api') || path.startsWith('/openapi'))) {
