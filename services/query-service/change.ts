@@ -1,13 +1,11 @@
 import { answerInApiVersion } from '../contract/exchange.ts'
 import { auditActionOf, isAudited, type Operation, type RequestOf } from '../contract/operation.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
-import { runInTimeSlices } from '../platform/concurrency/time-slices.ts'
 import { type EventDraft, writeEvents } from '../platform/postgres/events/events.ts'
 import type { OutboxMessage } from '../platform/postgres/events/outbox.ts'
 import type { SourceRevision } from '../platform/postgres/pricing/pricing-input.ts'
 import { type AuditEntry, appendAudit } from '../platform/postgres/registry/audit-log.ts'
 import { changeTenant, type Tenant, type TenantTransaction } from '../platform/postgres/transaction.ts'
-import { writeJson } from '../platform/write-json.ts'
 import type { QueryServiceDependencies } from './dependencies.ts'
 
 /** Audit entry of a change: the action as `resource.verb`, the id of the object, and the object. */
@@ -120,9 +118,7 @@ const saveAnswer = async (
   { value, bytes }: Pick<Change<unknown>, 'value' | 'bytes'>,
 ): Promise<boolean> => {
   if (claim === null) return true
-  const body =
-    bytes?.toString() ??
-    (await runInTimeSlices(writeJson(answerInApiVersion(operation, value, apiVersion)), transaction.accountId))
+  const body = bytes?.toString() ?? JSON.stringify(answerInApiVersion(operation, value, apiVersion))
   return idempotency.finishWithin(transaction, claim, { status: operation.status, apiVersion, body })
 }
 

@@ -17,7 +17,6 @@ import type { Ports, SavedAnswer } from './binding.ts'
 import { emitRefusalEvent } from './emit-refusal-event.ts'
 import { claimOf, runOnce } from './idempotency.ts'
 import { negotiateFormat } from './negotiate.ts'
-import { jsonBody, jsonText } from './object-texts.ts'
 import { nextTurnFor } from './request-body.ts'
 import type { RouteEntry } from './route-table.ts'
 import type { Trace } from './trace.ts'
@@ -114,7 +113,7 @@ const hasMore = (value: unknown): boolean | null => {
 
 const writeAnswer = async (
   outcome: AcceptedOutcome,
-  { operation, entry, caller, request }: RequestContext,
+  { operation, entry, request }: RequestContext,
   trace: Trace,
   wantsCsv: boolean,
 ): Promise<Result<Answer>> => {
@@ -136,7 +135,7 @@ const writeAnswer = async (
   }
   if (outcome.dryRun !== undefined) {
     const dryRun = dryRunInApiVersion(operation, outcome.dryRun, trace.apiVersion)
-    return accepted(jsonAnswer(trace, await jsonBody(dryRun, whole => whole, caller.accountId), 200))
+    return accepted(jsonAnswer(trace, JSON.stringify(dryRun), 200))
   }
   if (csv !== undefined && wantsCsv) {
     // A table has no member for it.
@@ -144,21 +143,21 @@ const writeAnswer = async (
     const table = jsonAnswer(trace, csv(outcome.value, trace.apiVersion), operation.status)
     return accepted({ ...table, mediaType: csvMediaType })
   }
-  const translate = (whole: unknown) => answerInApiVersion(operation, whole, trace.apiVersion)
   const status = outcome.isPending === true ? 202 : operation.status
-  return accepted(jsonAnswer(trace, await jsonBody(outcome.value, translate, caller.accountId), status))
+  return accepted(
+    jsonAnswer(trace, JSON.stringify(answerInApiVersion(operation, outcome.value, trace.apiVersion)), status),
+  )
 }
 
 const bodyOf = (serialized: SerializedAnswer): Answer['body'] =>
   'bytes' in serialized ? serialized.bytes : serialized.chunks
 
-const textOf = async (
+const textOf = (
   { serialized, value }: AcceptedOutcome,
-  { operation, caller }: RequestContext,
+  { operation }: RequestContext,
   apiVersion: ApiVersion,
-): Promise<string> => {
-  if (serialized === undefined)
-    return jsonText(value, whole => answerInApiVersion(operation, whole, apiVersion), caller.accountId)
+): string => {
+  if (serialized === undefined) return JSON.stringify(answerInApiVersion(operation, value, apiVersion))
   if ('bytes' in serialized) return Buffer.from(serialized.bytes).toString()
   throw new Error(`The answer of ${operation.id} cannot be saved, because it is a stream`)
 }
@@ -208,7 +207,7 @@ const performOnce = async (
   const run = async (): Promise<{ readonly ok: true; readonly value: SavedAnswer } | RefusedOutcome> => {
     const outcome = await runOperation(requestContext, trace, read)
     if (!outcome.ok) return outcome
-    const body = await textOf(outcome, requestContext, trace.apiVersion)
+    const body = textOf(outcome, requestContext, trace.apiVersion)
     return { ok: true, value: { status: operation.status, apiVersion: trace.apiVersion, body } }
   }
   const once = await runOnce<RefusedOutcome>(claim, ports, run)

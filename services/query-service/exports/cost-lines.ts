@@ -1,7 +1,5 @@
 import { exactNumber, type JsonNumber, numberText } from '../../contract/json/exact-number.ts'
 import type { Outcome } from '../../contract/operation.ts'
-import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
-import { writeJson } from '../../platform/write-json.ts'
 
 /** `JSON.parse` of this engine: the reviver also receives the text of a value. */
 const { parse: parseJson } = JSON as unknown as {
@@ -12,13 +10,13 @@ const { parse: parseJson } = JSON as unknown as {
 }
 
 /** Read the JSON of an answer. Numbers keep their text. */
-export const jsonOf = async (
-  { serialized, value }: Extract<Outcome<unknown>, { readonly ok: true }>,
-  accountId: string,
-): Promise<unknown> => {
+export const jsonOf = async ({
+  serialized,
+  value,
+}: Extract<Outcome<unknown>, { readonly ok: true }>): Promise<unknown> => {
   const text =
     serialized === undefined
-      ? await runInTimeSlices(writeJson(value), accountId)
+      ? JSON.stringify(value)
       : 'bytes' in serialized
         ? Buffer.from(serialized.bytes).toString()
         : Buffer.concat(await Array.fromAsync(serialized.chunks)).toString()

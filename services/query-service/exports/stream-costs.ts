@@ -18,7 +18,7 @@ export const streamCosts = async (
   const outcome = await calculate({ ...request, apiVersion: 'current', wantsCsv: false })
   if (!outcome.ok) return outcome
   const { accountId } = request.caller
-  const { elements } = costLinesOf(await jsonOf(outcome, accountId))
+  const { elements } = costLinesOf(await jsonOf(outcome))
   const write = async (path: string, signal: AbortSignal): Promise<void> => {
     const source = `${path}.lines`
     try {

@@ -58,7 +58,7 @@ const ask = async (
     idempotency: null,
   } as RequestOf<Operation>)
   if (!outcome.ok) return { ok: false, refusal: outcome.refusal }
-  return accepted(await jsonOf(outcome, caller.accountId))
+  return accepted(await jsonOf(outcome))
 }
 
 type WireObject = { readonly id: string }

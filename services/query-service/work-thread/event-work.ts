@@ -36,7 +36,6 @@ export const eventsWork = ({ events, apiVersion, hasMore }: EventsInput): WorkRe
     member: 'data',
     count: events.length,
     maxPerStep: 1,
-    hasLongElements: true,
     write,
     translate: whole => whole,
   })

@@ -24,7 +24,6 @@ import type { BilledTariff } from '../../domain/statement/energy-sums.ts'
 import type { ExpectedRecords } from '../../domain/statement/statement-gaps.ts'
 import { createPricingPool, type PricingPool } from '../../domain/tariff/pricing-pool.ts'
 import type { WorkResult } from '../../platform/work-thread/work-messages.ts'
-import { jsonPieces } from '../../platform/write-json.ts'
 import { encodeTexts } from './answer-bytes.ts'
 import {
   billedRowsOf,
@@ -133,9 +132,8 @@ const calculate = (
 function* contentTexts({ account_id: _, ...content }: Pick<StatementContent, 'account_id'>): Generator<string> {
   let separator = ''
   for (const [name, member] of Object.entries(content)) {
-    yield `${separator}${JSON.stringify(name)}:`
+    yield `${separator}${JSON.stringify(name)}:${JSON.stringify(member)}`
     separator = ','
-    yield* jsonPieces(member)
   }
 }
 

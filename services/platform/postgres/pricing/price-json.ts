@@ -1,5 +1,4 @@
 import { formatDecimal, type Percentage, percentageScale } from '../../../domain/quantity.ts'
-import { integersAsTexts } from '../../write-json.ts'
 
 /** Members that are percentages. Stored prices have them in 1e-9 with up to 6 decimals: 0.19 is 190000000. */
 const percentageMembers: ReadonlySet<string> = new Set(['surchargePercentage', 'rate'])
@@ -12,7 +11,9 @@ const storedScale = percentageScale - 9
 export const pricesAsTexts = (name: string, value: unknown): unknown =>
   typeof value === 'bigint' && percentageMembers.has(name)
     ? formatDecimal(value, storedScale)
-    : integersAsTexts(name, value)
+    : typeof value === 'bigint'
+      ? value.toString()
+      : value
 
 /** Read a percentage of stored prices. */
 export const percentageFromText = (text: string): Percentage => {

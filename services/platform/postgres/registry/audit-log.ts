@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto'
 import sql from 'sql-template-tag'
-import { runInTimeSlices } from '../../concurrency/time-slices.ts'
-import { writeJson } from '../../write-json.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
 import { type Query, readRows } from '../database.ts'
 import { matching, ownedBy } from '../page.ts'
@@ -21,7 +19,7 @@ export type AuditEntry = {
  * other writers wait until the transaction ends. The database refuses changes and deletions of entries.
  */
 export const appendAudit = async (query: Query, { accountId, liveMode }: Tenant, entry: AuditEntry): Promise<void> => {
-  const detail = await runInTimeSlices(writeJson(entry.detail ?? {}), accountId)
+  const detail = JSON.stringify(entry.detail ?? {})
   await query(sql`
     insert into audit_log (account_id, live_mode, actor, action, object_id, detail, time_created)
     values (${accountId}, ${liveMode}, ${entry.actor}, ${entry.action}, ${entry.objectId}, ${detail},
