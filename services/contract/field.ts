@@ -145,8 +145,8 @@ const isUnknownMember = ({ code }: z.core.$ZodRawIssue): boolean => code === 'un
 const isFatal = (issue: z.core.$ZodRawIssue): boolean => issue.continue !== true
 
 /**
- * True if the issues of an element can decide the refusal of its list: the first issue, the first unknown member, or the
- * first issue that keeps later checks from running.
+ * True if the issues of an element can decide the refusal of its list. These are the first issue, the first unknown
+ * member, and the first issue that keeps later checks from running.
  */
 const canDecide = (issues: Issues, before: Issues): boolean =>
   before.length === 0 ||

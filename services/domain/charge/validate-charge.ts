@@ -113,7 +113,7 @@ export const validateCharge = (charge: ChargeTerms): Refusal | null => {
 }
 
 /**
- * Return the reason to refuse the special days of a charge at a location, in steps; null if they are valid.
+ * Return the reason to refuse the special days of a charge at a location; null if they are valid.
  * Refuses `calendar_required`, `day_type_not_found`, and `schedule_overlap` on days of several types.
  */
 export const validateChargeDays = (terms: ChargeTerms, calendar: LocationCalendar | null): Refusal | null => {

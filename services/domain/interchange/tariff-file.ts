@@ -89,7 +89,7 @@ export type TariffFile = {
   readonly noted: readonly Noted[]
 }
 
-/** Reader of a format. Yields between parts, so that other work can run. */
+/** Reader of a format. */
 export type ImportReader = {
   readonly context: ImportContext
   readonly options: ImportOptions

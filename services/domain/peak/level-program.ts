@@ -180,7 +180,7 @@ const roundLevel = (level: number): number => Math.ceil(level * 1e9 - 0.2) / 1e9
 /**
  * Find the levels of groups with the least bound: the cuts for energy and the cost of each term. Terms whose cost is not
  * convex are split into parts, the most promising part first. Above `maxNodes` parts the bound is lower than the least.
- * Returns null if rounding errors prevent a solution. Yields between programs.
+ * Returns null if rounding errors prevent a solution.
  * Source: Kelley (1960), https://doi.org/10.1137/0108053; Land and Doig (1960), https://doi.org/10.2307/1910129.
  */
 export const findLevels = (problem: LevelProblem): Levels | null => {

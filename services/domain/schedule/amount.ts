@@ -83,7 +83,7 @@ type PlanDirection = PlannedDevice['direction']
  * The same request gives the same plan. With a threshold nothing is planned beyond it; the priorities are maximum
  * energy, minimum cost, order of the request. Own generation supplies imports outside the site limit.
  * With `demand` the plan minimises the sum of cost and change of these charges in the calendar months of the plan.
- * Yields between short parts of the work. `requestedOffset` (minutes) selects the UTC offsets of instants in refusals.
+ * `requestedOffset` (minutes) selects the UTC offsets of instants in refusals.
  * Refuses `schedule_infeasible` with the limiting devices and hours, and `no_price_data` or `no_tariff_connected` if
  * time without a price would be needed.
  * Source: docs/rules/schedules.md #amount, #threshold, #charges.

@@ -40,7 +40,7 @@ const endColumn = ({ problem }: FlowSearch, row: number, isJobRow: boolean): num
 
 /**
  * Draw the available energy of some givers by moving other energy between givers. At the end, `available` is the energy
- * of each giver that no taker can take. Fills all shortest paths before the next search. Yields between searches.
+ * of each giver that no taker can take. Fills all shortest paths before the next search.
  * Source: Dinitz (1970), https://en.wikipedia.org/wiki/Dinic's_algorithm.
  */
 export const drawAvailable = (flowSearch: FlowSearch, givers: readonly number[], available: Float64Array): void => {

@@ -220,7 +220,7 @@ type SearchNode = { readonly limits: TierLimits; readonly found: TieredFlow; rea
  * Otherwise the search splits the time in which a bound is met, and searches each part that can contain a cheaper plan.
  * The most promising part is first. Every third time, it is the part with the cheapest plan. A better plan is improved
  * at once at the bounds that it meets, because a cheaper plan leaves fewer parts.
- * Above `maxWork` and `maxSearchWork` the best plan found is returned. Yields between short parts of the work.
+ * Above `maxWork` and `maxSearchWork` the best plan found is returned.
  * Source: Land and Doig (1960), https://doi.org/10.2307/1910129.
  */
 export const searchTiers = (input: FlowInput, tierBounds: TierBounds): AmountFlow => {

@@ -134,7 +134,7 @@ const deriveLine = (
 }
 
 /**
- * Derive the lines of limits and percentages, by sequence, then in the order of the charges. Yields after each line.
+ * Derive the lines of limits and percentages, by sequence, then in the order of the charges.
  * A charge reads the given lines and derived lines of lower sequence, in the part of the period in which it is valid.
  * L(t) is derived twice: from exact amounts, and from amounts in minor units, as EN 16931 requires.
  */

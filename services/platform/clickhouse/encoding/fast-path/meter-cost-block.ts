@@ -1,5 +1,4 @@
 import { recordFields, recordTexts } from '../../../../contract/metering/record-fields.ts'
-import { runToEnd } from '../../../../domain/run-to-end.ts'
 import { putDigits } from '../../../log/avro/fast-path/digits.ts'
 import type { NativeRows } from '../../clickhouse.ts'
 import type { CostPiece, MeterCostRow } from '../../meter-cost/meter-cost-row.ts'
@@ -12,6 +11,7 @@ import {
   type FixedColumn,
   type NativeType,
   type Run,
+  runToEnd,
   writeBytes,
 } from './native-block.ts'
 import { writeEnds } from './native-types.ts'

@@ -1,5 +1,3 @@
-import { runToEnd } from '../../../../domain/run-to-end.ts'
-
 /**
  * ClickHouse's Native format: blocks of columns. The values of a column are contiguous and little endian. The engine
  * itself works on this layout; it takes about half the engine's time of a row format.
@@ -98,6 +96,14 @@ export function* encodeBlocksInSteps<Row>(columns: Columns<Row>, rows: readonly 
     yield
   }
   return Buffer.concat(blocks)
+}
+
+/** Run a generator without a pause and return its value. Each `yield` marks a point where the work could pause. */
+export const runToEnd = <T>(work: Generator<unknown, T>): T => {
+  for (;;) {
+    const { done, value } = work.next()
+    if (done === true) return value
+  }
 }
 
 /** Encode rows as one block without a pause. */
