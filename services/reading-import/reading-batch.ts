@@ -57,10 +57,19 @@ const registerOf = (reading: FileReading): string =>
     reading.directions?.tariffDirection,
   ].join('\n')
 
+const isSameRegister = (one: FileReading, other: FileReading): boolean =>
+  one.location === other.location &&
+  one.device === other.device &&
+  one.sessionReferenceId === other.sessionReferenceId &&
+  one.units === other.units &&
+  one.directions === other.directions
+
 /** Start a batch. */
 export const startBatch = (): BatchBuilder => {
   const intervals: FileReading[] = []
   const registers = new Map<string, FileReading[]>()
+  /** Readings of the register of the last row: most rows are of the same register as the row before. */
+  let register: FileReading[] = []
   const refused: RefusedRow[] = []
   const times = new Map<string, Map<string, TimeRange>>()
   let lastLine = 0
@@ -91,10 +100,13 @@ export const startBatch = (): BatchBuilder => {
       largest = Math.max(largest, intervals.push(row))
       return
     }
-    const key = registerOf(row)
-    const register = registers.get(key) ?? []
-    if (register.push(row) === 1) registers.set(key, register)
-    largest = Math.max(largest, register.length)
+    const [before] = register
+    if (before === undefined || !isSameRegister(before, row)) {
+      const key = registerOf(row)
+      register = registers.get(key) ?? []
+      registers.set(key, register)
+    }
+    largest = Math.max(largest, register.push(row))
   }
   return {
     add,
