@@ -1,22 +1,24 @@
-import { type SubmittedValues, valueChanges } from '../domain/record/correction.ts'
+import { isCorrection, type SubmittedValues, valueChanges } from '../domain/record/correction.ts'
 import { type FreeSpans, freeAfter, isFree, occupy } from '../domain/record/free-spans.ts'
-import type { MeterRecord } from '../domain/record/record.ts'
+import { type MeterRecord, noTexts } from '../domain/record/record.ts'
 import { groupByTenant, tenantKey } from '../domain/tenant.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
-import { encodeBlocksInSteps } from '../platform/clickhouse/encoding/fast-path/native-block.ts'
+import { insertRows } from '../platform/clickhouse/insert-rows.ts'
 import {
   correctionColumns,
   type MeterCorrectionRow,
   submittedValues,
 } from '../platform/clickhouse/meter-cost/corrections.ts'
 import { locationsOfDevices, locationsThemselves } from '../platform/clickhouse/meter-cost/meter-object-reads.ts'
-import { runInTimeSlices, startTimeSlices } from '../platform/concurrency/time-slices.ts'
+import { type EarlierValueRow, earlierValueColumns } from '../platform/clickhouse/readings/earlier-values.ts'
+import { startTimeSlices } from '../platform/concurrency/time-slices.ts'
+import { isOfImport } from '../platform/ids/batch-id.ts'
 import { deterministicId } from '../platform/ids/new-id.ts'
 import type { RecordToCost } from './record-to-cost.ts'
 
 type Records = ReadonlyMap<string, readonly RecordToCost[]>
 
-/** Corrections by the digits of their record's id. */
+/** Corrections by the digits of their record's id. For records of an import, also equal values that were stored. */
 export type Corrections = ReadonlyMap<string, readonly MeterCorrectionRow[]>
 
 /**
@@ -145,11 +147,13 @@ const valuesOf = ({ record, part, sourceVersion }: RecordToCost): SubmittedValue
   receivedAt: part.receivedAt,
 })
 
+const isImported = ({ batchId }: SubmittedValues): boolean => batchId !== null && isOfImport(batchId)
+
 const rowsOf = (entry: RecordToCost, stored: SubmittedValues | undefined): readonly MeterCorrectionRow[] => {
   const { record, part, superseded = [] } = entry
   const { accountId, liveMode } = part
   const { recordId, locationId, deviceId, start, end } = record
-  return valueChanges(stored ?? null, [...superseded, entry].map(valuesOf)).map(({ before, after }) => ({
+  return valueChanges(stored ?? null, [...superseded, entry].map(valuesOf), isImported).map(({ before, after }) => ({
     ...{ accountId, liveMode, recordId, locationId, deviceId, start, end, before, after },
     id: deterministicId('meterCorrection', after.receivedAt, [recordId, String(after.sourceVersion)]),
   }))
@@ -184,6 +188,21 @@ export const correctionFinder = (db: ClickHouse): CorrectionFinder => {
   }
 }
 
+/** Return the value that a record of an import replaced, for its undo. A chunk that the log has twice replaces nothing. */
+const earlierValueOf = ({ before, after, ...row }: MeterCorrectionRow): readonly EarlierValueRow[] => {
+  const { accountId, liveMode, recordId, locationId, deviceId, start } = row
+  const { batchId, sourceVersion, receivedAt } = after
+  if (batchId === null || batchId === before.batchId || !isOfImport(batchId)) return []
+  return [
+    {
+      ...{ accountId, liveMode, locationId, start, recordId, isRestart: false, batchId, deviceId },
+      batchBefore: before.batchId,
+      before: { value: before.energy, confidence: before.confidence, ...noTexts },
+      ...{ sourceVersion, receivedAt },
+    },
+  ]
+}
+
 /** Store the corrections of some records. A repeat writes the same rows. Call it before the rows of the records are stored. */
 export const storeCorrections = async (
   db: ClickHouse,
@@ -192,7 +211,6 @@ export const storeCorrections = async (
 ): Promise<void> => {
   if (corrections.size === 0) return
   const rows = records.flatMap(({ recordId }) => corrections.get(recordId) ?? [])
-  if (rows.length === 0) return
-  const bytes = await runInTimeSlices(encodeBlocksInSteps(correctionColumns, rows))
-  await db.insert({ table: 'meter_corrections', columns: correctionColumns, bytes })
+  await insertRows(db, 'meter_corrections', correctionColumns, rows.filter(isCorrection))
+  await insertRows(db, 'meter_earlier_values', earlierValueColumns, rows.flatMap(earlierValueOf))
 }

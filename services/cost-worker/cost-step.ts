@@ -3,7 +3,6 @@ import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import type { MeterReadingRow } from '../platform/clickhouse/readings/meter-readings.ts'
 import type { BatchFailureRow } from '../platform/clickhouse/readings/receipts.ts'
-import type { ReplacedReadingRow } from '../platform/clickhouse/readings/replaced-readings.ts'
 import { runInTimeSlices, startTimeSlices } from '../platform/concurrency/time-slices.ts'
 import type { CachedPricing, PricingCache, PricingRequest } from '../platform/pricing-cache/pricing-cache.ts'
 import { type CorrectionFinder, type Corrections, correctionFinder } from './correction-finder.ts'
@@ -23,17 +22,17 @@ import { defaultRowRangeLimits } from './recost/cost-ranges.ts'
 import { mergeRequests, orderRequests, type ReceivedRequest, shareRequests } from './recost/merge-requests.ts'
 import type { FailedRequest } from './recost/plan-recosts.ts'
 import { tierCache } from './recost/tier-cache.ts'
-import { findReplacedReadings } from './replaced-readings.ts'
+import { findReplacedReadings, type ReplacedReadings } from './replaced-readings.ts'
 import { rowBuffer } from './row-buffer.ts'
 
 /** Records by location, in the order of their partition. */
 export type RecordsByLocation = ReadonlyMap<string, readonly RecordToCost[]>
 
 /**
- * Effects of a step. `readings` are stored last, after `failures` and `replaced`: these follow from the readings that
+ * Effects of a step. `readings` are stored last, after `failures`, `replaced` and `earlier`: these follow from the readings that
  * were stored before.
  */
-export type StepResult = {
+export type StepResult = ReplacedReadings & {
   /** Rows that are not stored yet. */
   readonly rows: readonly MeterCostRow[]
   /** Corrections of all records of the step. They are stored with the rows of their records. */
@@ -43,7 +42,6 @@ export type StepResult = {
   readonly poison: readonly PoisonRecord[]
   readonly readings: readonly MeterReadingRow[]
   readonly failures: readonly BatchFailureRow[]
-  readonly replaced: readonly ReplacedReadingRow[]
   /** Remaining work of the step's requests. */
   readonly deferred: readonly ReceivedRequest[]
   /** Requests of one location each that take long: slow work. */
@@ -216,7 +214,7 @@ const runStep = async (
   const { db, pricing, corrections: finder, estimates, newestReadings } = dependencies
   if (readings.length > 0) await stored
   const corrections = await finder.find(records, stored)
-  const replaced = await findReplacedReadings(db, readings, newestReadings)
+  const replacedReadings = await findReplacedReadings(db, readings, newestReadings)
   const readingsResult = await costReadings(db, readings, newestReadings)
   const all = withIntervals(records, readingsResult.intervals)
   await estimates.addRecords(all)
@@ -244,7 +242,7 @@ const runStep = async (
     costed: buffer.totals(),
     readings: readingsResult.readings,
     failures: readingsResult.failures,
-    replaced,
+    ...replacedReadings,
     deferred: mergeRequests(shareRequests(deferred)),
     ...{ poison, failedRequests, slowRequests },
   }

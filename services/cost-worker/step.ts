@@ -2,6 +2,7 @@ import { startTimeSlices } from '../platform/concurrency/time-slices.ts'
 import { Failure, isFailure } from '../platform/failure.ts'
 import type { Codec } from '../platform/log/avro/codec.ts'
 import { type ChunkHeaders, fromHeaders } from '../platform/log/chunk-headers.ts'
+import { fromImportHeader } from '../platform/log/import-header.ts'
 import type { Assignment, StoredMessage } from '../platform/log/log.ts'
 import type { AcceptedRecord, DeadLetter, ReadingChunk, RecordChunk, Submission } from '../platform/log/messages.ts'
 import { withObjects } from '../platform/log/refused-objects.ts'
@@ -176,7 +177,11 @@ const addMessage = async (
   const origin = { assignment, message }
   if (content.kind === 'submission') {
     const warnings = fromWarningsHeader(message.headers)
-    step.submissions.push({ ...withObjects(content, message.headers), warnings })
+    step.submissions.push({
+      ...withObjects(content, message.headers),
+      warnings,
+      ...fromImportHeader(message.headers),
+    })
   } else if (content.kind === 'order') {
     if (content.orderKind === 'UNKNOWN')
       throw new Failure(

@@ -1,7 +1,9 @@
 import type { ClickHouse, NativeRows } from '../platform/clickhouse/clickhouse.ts'
 import { meterCostBlockInSteps } from '../platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
-import { type BlockColumn, encodeBlocksInSteps } from '../platform/clickhouse/encoding/fast-path/native-block.ts'
+import { insertRows } from '../platform/clickhouse/insert-rows.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost/meter-cost-row.ts'
+import { earlierValueColumns } from '../platform/clickhouse/readings/earlier-values.ts'
+import { type ImportBatchRow, importBatchColumns } from '../platform/clickhouse/readings/import-batches.ts'
 import { meterReadingColumns } from '../platform/clickhouse/readings/meter-readings.ts'
 import {
   type BatchFailureRow,
@@ -14,7 +16,7 @@ import { runInTimeSlices } from '../platform/concurrency/time-slices.ts'
 import type { Codec } from '../platform/log/avro/codec.ts'
 import { toHeaders } from '../platform/log/chunk-headers.ts'
 import { deadLetterTopic, type Log } from '../platform/log/log.ts'
-import type { DeadLetter } from '../platform/log/messages.ts'
+import type { DeadLetter, Submission } from '../platform/log/messages.ts'
 import { rowVersionParts } from '../platform/log/row-version.ts'
 import type { Logger } from '../platform/telemetry/logger.ts'
 import type { Metrics } from '../platform/telemetry/metrics.ts'
@@ -116,16 +118,6 @@ const appendDeferred = async ({ log, codec }: StoreOptions, deferred: readonly R
   )
 }
 
-const insertRows = async <Row>(
-  db: ClickHouse,
-  table: string,
-  columns: readonly BlockColumn<Row>[],
-  rows: readonly Row[],
-): Promise<void> => {
-  if (rows.length > 0)
-    await db.insert({ table, columns, bytes: await runInTimeSlices(encodeBlocksInSteps(columns, rows)) })
-}
-
 /** Write failed records. They stay in the receipts. */
 const writeFailures = (db: ClickHouse, failures: readonly BatchFailureRow[]): Promise<void> =>
   insertRows(db, 'meter_batch_failures', batchFailureColumns, failures)
@@ -152,6 +144,7 @@ export const stepStore = (options: StoreOptions): StepStore => {
       await appendDeferred(options, result.deferred)
       await writeFailures(clickHouse, result.failures)
       await insertRows(clickHouse, 'meter_replaced_readings', replacedReadingColumns, result.replaced)
+      await insertRows(clickHouse, 'meter_earlier_values', earlierValueColumns, result.earlier)
       await insertRows(clickHouse, 'meter_readings', meterReadingColumns, result.readings)
       for (const { appendedAt } of step.partitionCounts.values())
         for (const since of appendedAt) metrics.visibleLag.observe((at() - since) / 1000)
@@ -159,6 +152,18 @@ export const stepStore = (options: StoreOptions): StepStore => {
       return deadLetters
     },
   }
+}
+
+/** Row of a submission of an import, or of its undo. */
+const importBatchOf = ({ ofImport, ...batch }: Submission): readonly ImportBatchRow[] => {
+  if (ofImport === undefined) return []
+  const { accountId, liveMode, batchId, recordsAccepted, receivedAt } = batch
+  return [
+    {
+      ...{ accountId, liveMode, importId: ofImport.id, isUndo: ofImport.isUndo, batchId, recordsAccepted },
+      receivedAt,
+    },
+  ]
 }
 
 const refusedRows = ({ submissions }: StepSummary): readonly BatchFailureRow[] =>
@@ -234,5 +239,6 @@ export const writeReceipts = async (
   const batches = summaries.flatMap(({ summary }) => summary.submissions)
   await writeFailures(db, failures)
   await insertRows(db, 'meter_batch_parts', batchPartColumns, parts)
+  await insertRows(db, 'meter_import_batches', importBatchColumns, batches.flatMap(importBatchOf))
   await insertRows(db, 'meter_batches', batchColumns, batches)
 }

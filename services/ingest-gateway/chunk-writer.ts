@@ -5,6 +5,7 @@ import type { Codec } from '../platform/log/avro/codec.ts'
 import { encodeParts } from '../platform/log/avro/fast-path/record-chunk.ts'
 import { type EncodedPart, maxPartBytes, maxPartRecords } from '../platform/log/avro/fast-path/record-part.ts'
 import { type ChunkBatch, toHeaders } from '../platform/log/chunk-headers.ts'
+import { toImportHeader } from '../platform/log/import-header.ts'
 import { type Log, recordTopic } from '../platform/log/log.ts'
 import type { RecordPart, Submission } from '../platform/log/messages.ts'
 import { partitionKey, partitionOf } from '../platform/log/partition.ts'
@@ -215,13 +216,14 @@ const writeHeader = async (
   const partition = partitionOf(submission.batchId, partitions.length)
   // Each message has the warnings, because each writes the same row of the receipt.
   const warnings = toWarningsHeader(submission.warnings ?? [])
+  const ofImport = toImportHeader(submission.ofImport)
   const append = (refused: Submission['refused']) => {
     const value = codec.encodeMeterMessage({ ...submission, refused })
     const headers = toHeaders({ generation: generation(), chunkId: nextChunkId(), batches: [] })
     return log.append(recordTopic, partition, {
       key: submission.batchId,
       value,
-      headers: { ...headers, ...toObjectsHeader(refused), ...warnings },
+      headers: { ...headers, ...toObjectsHeader(refused), ...warnings, ...ofImport },
     })
   }
   const appends: Promise<unknown>[] = []

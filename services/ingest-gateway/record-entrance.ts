@@ -2,7 +2,7 @@ import type { MeterBatch } from '../contract/metering/meter-batch.ts'
 import type { SubmissionWarning, WarningCode } from '../domain/record/warnings.ts'
 import type { BatchIds } from '../platform/ids/batch-id.ts'
 import type { EncodedPart } from '../platform/log/avro/fast-path/record-part.ts'
-import type { Reading, ReadingPart, RefusedRecord } from '../platform/log/messages.ts'
+import type { ImportOfSubmission, Reading, ReadingPart, RefusedRecord, Submission } from '../platform/log/messages.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
 import type { ChunkWriter } from './chunk-writer.ts'
 import type { ReadingWriter } from './reading-writer.ts'
@@ -19,8 +19,15 @@ export type GatewayCounters = {
   readonly warned: (code: WarningCode, records: number) => void
 }
 
-/** A submission: its account and mode, its id, and its arrival in ms. All its records carry these members. */
-export type Batch = Tenant & { readonly batchId: string; readonly receivedAt: number }
+/** A submission: its account and mode, its id, its arrival in ms, and its import. All its records carry these members. */
+export type Batch = Tenant & Pick<Submission, 'ofImport'> & { readonly batchId: string; readonly receivedAt: number }
+
+/** Return the import that the parameters of a submission name. */
+export const importOf = ({
+  import_id: id,
+}: {
+  readonly import_id?: string | undefined
+}): ImportOfSubmission | undefined => (id === undefined ? undefined : { id, isUndo: false })
 
 /**
  * Normalised records of a batch: validated, numbered from 1, with the ids of existing objects and with record ids.
@@ -51,7 +58,7 @@ export type BatchCounts = { readonly recordsSubmitted: number; readonly recordsA
  */
 export type RecordEntrance = {
   /** Begin a batch that arrives at `at` (ms): create its id. Nothing is stored. */
-  readonly begin: (tenant: Tenant, at: number) => Batch
+  readonly begin: (tenant: Tenant, at: number, ofImport?: ImportOfSubmission) => Batch
   /**
    * Make a batch durable, with its header and its refused records. Return the receipt, before any record is costed.
    * Law: after the receipt, each accepted record is in its partition once or more, and costs the same as once.
@@ -88,9 +95,10 @@ export const recordEntrance = ({
       : readings.write(content.partition, { ...batch, ...content.register, readings: content.readings }, limit)
 
   return {
-    begin: ({ accountId, liveMode }, at) => {
+    begin: ({ accountId, liveMode }, at, ofImport) => {
       const tenant = { accountId, liveMode }
-      return { ...tenant, batchId: batchIds.create(tenant, at), receivedAt: at }
+      const batch = { ...tenant, batchId: batchIds.create(tenant, at, ofImport !== undefined), receivedAt: at }
+      return ofImport === undefined ? batch : { ...batch, ofImport }
     },
     accept: async (batch, content, { recordsSubmitted, recordsAccepted }) => {
       const { refused } = content

@@ -15,7 +15,7 @@ import type { Tenant } from '../platform/postgres/transaction.ts'
 import { findRegister, type KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
 import { withObjectIds } from './named-objects.ts'
-import type { GatewayCounters, RecordEntrance } from './record-entrance.ts'
+import { type GatewayCounters, importOf, type RecordEntrance } from './record-entrance.ts'
 import { duplicateMessage } from './validate-records.ts'
 import { writeLate } from './write-limit.ts'
 
@@ -41,6 +41,7 @@ export const submitCumulative =
   async ({
     at,
     body,
+    query,
     apiVersion,
     caller,
     signal,
@@ -58,7 +59,7 @@ export const submitCumulative =
     // The caller has been refused. Records that are stored after that could surprise the caller.
     if (signal.aborted) throw writeLate()
     const receipt = await entrance.accept(
-      entrance.begin(tenant, at),
+      entrance.begin(tenant, at, importOf(query)),
       { kind: 'readings', partition, register: { ...register, register: rule }, readings, refused },
       { recordsSubmitted: elements.length, recordsAccepted: readings.length },
     )

@@ -16,7 +16,7 @@ import { startTimeSlices } from '../platform/concurrency/time-slices.ts'
 import { validatePlain } from './fast-path/validate-plain.ts'
 import type { KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
-import type { GatewayCounters, RecordEntrance } from './record-entrance.ts'
+import { type GatewayCounters, importOf, type RecordEntrance } from './record-entrance.ts'
 import { validateCsv } from './validate-csv.ts'
 import {
   addReadRecord,
@@ -46,11 +46,12 @@ export const submitInterval =
   ({ known, references, entrance, counts }: SubmitIntervalDependencies) =>
   async (request: RequestOf<typeof meterIntervalSubmit>): Promise<Outcome<AnswerOf<typeof meterIntervalSubmit>>> => {
     const { at, body, query, apiVersion, caller, signal } = request
-    const batch = entrance.begin(caller, at)
+    const { import_id: _, ...csvQuery } = query
+    const batch = entrance.begin(caller, at, importOf(query))
     const context = { part: batch, apiVersion, at, known, references }
     const validated = isCsv(body)
-      ? await validateCsv(body.bytes, query, context)
-      : await validateJson(body, query, context)
+      ? await validateCsv(body.bytes, csvQuery, context)
+      : await validateJson(body, csvQuery, context)
     if (!validated.ok) return validated
     // The caller has been refused. Records that are stored after that could surprise the caller.
     if (signal.aborted) throw writeLate()

@@ -76,6 +76,20 @@ export const meterBatchToWire = (batch: MeterBatch): MeterBatchWire =>
     ...submissionWarningsToWire(batch.warnings),
   })
 
+/** Id of an import. It needs no quotes in commands and paths. */
+export const importId = z
+  .string()
+  .regex(/^[A-Za-z0-9][\w-]{0,63}$/, 'must be 1 to 64 letters, digits, hyphens or underscores')
+
+/** Parameter of submissions that belong to an import. */
+export const importParameter = {
+  import_id: importId
+    .optional()
+    .describe(
+      'Import of the submission. The caller chooses a new id for each import: 1 to 64 letters, digits, hyphens or underscores. All submissions of an import can be undone together for 24 hours.',
+    ),
+}
+
 /** Differences of a receipt between the API versions. */
 export const meterBatchRenames: readonly VersionRename[] = [{ current: 'records_replaced' }]
 
@@ -174,7 +188,7 @@ export const meterIntervalSubmit = defineOperation({
   routes: sameRoute('PUT', '/meters/interval'),
   body: 'raw',
   bodyLimit: submissionLimits.bytes,
-  query: csvParameters,
+  query: csvParameters.extend(importParameter),
   mediaTypes: [ndjsonMediaType, csvMediaType],
   bodyDocument: z.array(meterRecordShape).min(1).max(submissionLimits.records),
   answer,

@@ -16,9 +16,10 @@ import { numberText } from '../json/exact-number.ts'
 import { isJsonObject } from '../json/json-path.ts'
 import { parseJson } from '../json/strict-json.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
+import { parameters } from '../parameter.ts'
 import { readShape } from '../read-shape.ts'
 import { submissionLimits } from '../registry/account.ts'
-import { meterBatchRenames, meterBatchShape } from './meter-batch.ts'
+import { importParameter, meterBatchRenames, meterBatchShape } from './meter-batch.ts'
 import { meterRecordRenames } from './meter-record.ts'
 
 const readingShape = fields({
@@ -209,6 +210,7 @@ export const meterCumulativeSubmit = defineOperation({
   routes: sameRoute('PUT', '/meters/cumulative/epoch'),
   body: 'raw',
   bodyLimit: submissionLimits.bytes,
+  query: parameters(importParameter),
   bodyDocument: documentShape,
   answer: { name: 'MeterBatch', shape: meterBatchShape },
   status: 200,

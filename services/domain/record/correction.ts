@@ -34,16 +34,18 @@ export const changesOf = <Stored extends { readonly sourceVersion: bigint }, Rec
   })
 }
 
+/** Return whether a change is a correction: equal values that are sent again are none. */
+export const isCorrection = ({ before, after }: ValueChange): boolean =>
+  before.energy !== after.energy || before.confidence !== after.confidence
+
 /**
  * Return the corrections that newly received values make. `stored`: values of the stored record, or null.
+ * `keepsEqual` also returns the equal values of some submissions, for their undo.
  * Source: docs/rules/metering.md #corrections.
  */
 export const valueChanges = (
   stored: SubmittedValues | null,
   received: readonly SubmittedValues[],
+  keepsEqual: (after: SubmittedValues) => boolean = () => false,
 ): readonly ValueChange[] =>
-  changesOf(
-    stored,
-    received,
-    (before, after) => before.energy === after.energy && before.confidence === after.confidence,
-  )
+  changesOf(stored, received, (before, after) => !isCorrection({ before, after }) && !keepsEqual(after))

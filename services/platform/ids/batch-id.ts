@@ -6,20 +6,22 @@ import { type Secret, secretTexts } from '../access/secrets.ts'
 type Owner = { readonly accountId: string; readonly liveMode: boolean }
 
 /**
- * Ids of submissions: creation time in ms (44 bits), process (20 bits), counter (12 bits) and a keyed checksum (20
- * bits).
+ * Ids of submissions: creation time in ms (44 bits), process (20 bits), counter (11 bits), whether the submission belongs
+ * to an import (1 bit), and a keyed checksum (20 bits).
  * The checksum covers the id and its owner, so that an invalid id is detected without a store.
  */
 export type BatchIds = {
   /** Create the id of a submission at `at` (ms). Ids of a process are unique and ascend. */
-  readonly create: (owner: Owner, at: number) => string
+  readonly create: (owner: Owner, at: number, isImport?: boolean) => string
   /** Return the creation time of an id in ms. Null if the id was not created for this owner. */
   readonly createdAt: (owner: Owner, id: string) => number | null
 }
 
 const idBytes = 12
-const maxCount = 4096
+const maxCount = 2048
 const checkBits = 20
+/** Index of the digit with the last four bits of counter and import. */
+const importDigit = 22
 
 /** Create the ids of an installation. All processes share its secret. */
 export const batchIds = (secret: Secret): BatchIds => {
@@ -31,14 +33,14 @@ export const batchIds = (secret: Secret): BatchIds => {
   const checkOf = (bytes: Buffer, owner: Owner, hmac = check): number => hmac(textOf(bytes, owner)) % 2 ** checkBits
 
   return {
-    create: (owner, at) => {
+    create: (owner, at, isImport = false) => {
       count = at > lastAt ? 0 : count + 1
       // If the clock stops or steps back, or the counter is full, continue from the last time.
       if (count >= maxCount) count = 0
       lastAt = at > lastAt ? at : count === 0 ? lastAt + 1 : lastAt
       const bytes = Buffer.alloc(idBytes)
       bytes.writeUIntBE(Math.floor(lastAt / 16), 0, 5)
-      bytes.writeUIntBE((lastAt % 16) * 2 ** 44 + process * 2 ** 24 + count * 2 ** 12, 5, 6)
+      bytes.writeUIntBE((lastAt % 16) * 2 ** 44 + process * 2 ** 24 + (count * 2 + Number(isImport)) * 2 ** 12, 5, 6)
       writeCheck(bytes, checkOf(bytes, owner))
       return formatId('meterBatch', bytes)
     },
@@ -51,6 +53,9 @@ export const batchIds = (secret: Secret): BatchIds => {
     },
   }
 }
+
+/** Return whether the id is that of a submission of an import. */
+export const isOfImport = (id: string): boolean => Number.parseInt(id.charAt(importDigit), 16) % 2 === 1
 
 type HmacFunction = (text: string) => number
 

@@ -33,7 +33,12 @@ export type Submission = Tenant & {
   readonly refused: readonly RefusedRecord[]
   /** Warnings about accepted records; absent if there are none. They are in a header of the message. */
   readonly warnings?: readonly SubmissionWarning[]
+  /** Import of the submission; absent if there is none. It is in headers of the message. */
+  readonly ofImport?: ImportOfSubmission
 }
+
+/** Import of a submission. `id`: as the caller names it. `isUndo`: the submission belongs to the undo of the import. */
+export type ImportOfSubmission = { readonly id: string; readonly isUndo: boolean }
 
 /** A refused record. It has the location and device that it names, so that an erasure finds it. */
 export type RefusedRecord = {

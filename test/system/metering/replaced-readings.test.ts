@@ -96,3 +96,22 @@ it('the report of an import counts replaced readings', async () => {
   expect(await replacedBy('2026-03-01T00:00:00Z,1', '2026-03-01T01:00:00Z,2')).toBe(0)
   expect(await replacedBy('2026-03-01T00:00:00Z,withdrawn', '2026-03-01T01:00:00Z,2.5')).toBe(2)
 })
+
+it('a submission of an import is accepted with its import, and counts as others do', async () => {
+  const home = await makeMeter()
+  const client = await system.login()
+  const record = {
+    ...{ location_id: home, units: 'KWH', value: 1 },
+    ...{ start_time: '2026-03-01T00:00:00Z', end_time: '2026-03-01T01:00:00Z' },
+  }
+  const submit = async (value: number): Promise<number> => {
+    const { id } = (await client.ask('PUT', '/meters/interval?import_id=a-file', [{ ...record, value }])) as Receipt
+    return ((await receiptOf(client, id)) as Receipt & Counts).records_replaced
+  }
+  expect([await submit(1), await submit(1), await submit(2)]).toEqual([0, 0, 1])
+  const data = [{ time: hour(0), value: 1 }]
+  const body = { location_id: home, device_id: undefined, units: 'KWH', data }
+  const path = '/meters/cumulative/epoch?import_id=a-file'
+  for (let count = 0; count < 2; count += 1)
+    await receiptOf(client, ((await client.ask('PUT', path, body)) as Receipt).id)
+})

@@ -55,6 +55,11 @@ const submitWords = async (locationId: string, deviceId: string, word: string): 
       ...register,
       data: [...readings, { ...readings[0], record_reference_id: `${word} duplicate` }],
     }),
+    // An import that replaces a reading stores the earlier one for its undo. The text of its failure names no word.
+    await submit('PUT', `/meters/cumulative/epoch?import_id=${word}`.replace('canary-', ''), {
+      ...register,
+      data: [{ ...readings[0], value: 6_000 }, ...readings.slice(1)],
+    }),
   ]
 }
 
@@ -111,6 +116,7 @@ describe('failure texts about an erased location', () => {
         if (Number(others) > 0) found.push(`${table}: stays`)
       }
       expect(found).toContain('meter_batch_failures: stays')
+      expect(found).toContain('meter_earlier_values: stays')
       expect(found.filter(createWordHome => createWordHome.endsWith('erased'))).toEqual([])
     } finally {
       await db.close()

@@ -49,7 +49,7 @@ it('a failed request of each partition and offset is dead-lettered once, with it
     { received: received(0, 17), reason: 'second' },
     { received: received(3, 18), reason: 'other offset' },
   ]
-  const nothing = { poison: [], deferred: [], slowRequests: [], failures: [], readings: [], replaced: [] }
+  const nothing = { poison: [], deferred: [], slowRequests: [], failures: [], readings: [], replaced: [], earlier: [] }
   const letters = await store.storeRest(emptySummary, {
     ...nothing,
     costed: { rows: 0, pieces: 0 },

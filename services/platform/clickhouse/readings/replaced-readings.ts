@@ -1,4 +1,3 @@
-import type { Energy } from '../../../domain/quantity.ts'
 import type { ClickHouse } from '../clickhouse.ts'
 import {
   type BlockColumn,
@@ -16,12 +15,13 @@ import {
   id,
   instant,
   optionalId,
+  optionalText,
   uint32,
   uint64,
 } from '../encoding/fast-path/native-types.ts'
 import { isAmong, isInstantAmong } from '../encoding/literals.ts'
 import type { Tenant } from '../meter-cost/meter-cost-reads.ts'
-import { meterReadings, type Register, readSettings, registerKey } from './meter-readings.ts'
+import { type MeterReadingRow, meterReadings, type Register, readSettings, registerKey } from './meter-readings.ts'
 
 /** Reading of a batch that replaced a stored reading with another value. */
 export type ReplacedReadingRow = Tenant & {
@@ -52,8 +52,11 @@ export type ReadingPlace = Register & { readonly time: number; readonly isRestar
 /** Return a key of a reading that is unique among all accounts and modes. */
 export const placeKey = (place: ReadingPlace): string => `${registerKey(place)}/${place.time}/${place.isRestart}`
 
-/** Value of a stored reading; null if the reading is withdrawn. */
-export type StoredValue = { readonly value: Energy | null; readonly sourceVersion: bigint }
+/** Members of a stored reading without its identity. The value is null if the reading is withdrawn. */
+export type StoredValue = Pick<
+  MeterReadingRow,
+  'value' | 'sourceVersion' | 'batchId' | 'sessionReferenceId' | 'recordReferenceId'
+>
 
 const storedTypes = {
   location_id: id('loc_'),
@@ -65,6 +68,9 @@ const storedTypes = {
   value: decimal128('Decimal(19, 6)'),
   is_withdrawn: bool,
   source_version: uint64,
+  batch_id: optionalId('bat_'),
+  session_reference_id: optionalText,
+  record_reference_id: optionalText,
 } as const
 
 type StoredReading = StoredValue & { readonly place: Omit<ReadingPlace, keyof Tenant> }
@@ -82,6 +88,9 @@ const readStored = (from: BlockReader, count: number): readonly StoredReading[] 
     },
     value: valueAt(columns.is_withdrawn, i) ? null : valueAt(columns.value, i),
     sourceVersion: valueAt(columns.source_version, i),
+    batchId: valueAt(columns.batch_id, i),
+    sessionReferenceId: valueAt(columns.session_reference_id, i),
+    recordReferenceId: valueAt(columns.record_reference_id, i),
   }))
 }
 

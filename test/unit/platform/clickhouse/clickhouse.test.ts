@@ -260,7 +260,7 @@ describe('schema files', () => {
     const engines = schemaFiles().flatMap(file =>
       statementsOf(file.sql, true).flatMap(sql => sql.match(/^ENGINE = \w+/gm) ?? []),
     )
-    expect(engines).toHaveLength(12)
+    expect(engines).toHaveLength(14)
     for (const engine of engines) expect(engine).toMatch(/^ENGINE = Replicated\w*MergeTree$/)
   })
 })
