@@ -57,6 +57,7 @@ const statuses: { readonly [Code in RefusalCode]?: number } = {
   schedule_infeasible: 422,
   statement_incomplete: 422,
   batch_not_done: 422,
+  import_too_old: 422,
   export_not_done: 422,
   export_folder_missing: 422,
   idempotency_mismatch: 422,

@@ -79,6 +79,7 @@ const apiRefusalCodes = [
   'plan_not_found',
   'calendar_not_found',
   'batch_not_found',
+  'import_not_found',
   'event_not_found',
   'account_not_found',
   'geo_location_not_found',
@@ -142,6 +143,7 @@ const apiRefusalCodes = [
   'too_many_elements',
   'too_many_records',
   'batch_pending',
+  'import_too_old',
   // users
   'address_taken',
   'last_owner',

@@ -1,6 +1,7 @@
 import { instantCost } from '../contract/costs/instant-cost.ts'
 import { meterIntervalSubmit } from '../contract/metering/meter-batch.ts'
 import { meterCumulativeSubmit } from '../contract/metering/meter-cumulative.ts'
+import { meterImportUndo } from '../contract/metering/meter-import.ts'
 import type { Secret } from '../platform/access/secrets.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { type Binding, bind } from '../platform/http/binding.ts'
@@ -23,6 +24,7 @@ import { readingWriter } from './reading-writer.ts'
 import { type GatewayCounters, type RecordEntrance, recordEntrance } from './record-entrance.ts'
 import { submitCumulative } from './submit-cumulative.ts'
 import { submitInterval } from './submit-interval.ts'
+import { undoImport } from './undo-import.ts'
 
 export type IngestGatewayDependencies = {
   readonly database: Database
@@ -82,6 +84,7 @@ export const ingestGatewayOperations = (
   return [
     bind(meterIntervalSubmit, submitInterval({ known, references, entrance, counts })),
     bind(meterCumulativeSubmit, submitCumulative({ known, references, entrance, counts })),
+    bind(meterImportUndo, undoImport({ database, clickHouse, log, known, references, entrance })),
     bind(
       instantCost,
       calculateInstantCost({ known, references, writer, pricing, clickHouse, log, counts, locationOf }),

@@ -6,6 +6,7 @@ import { chargeOperations } from './charges/charges.ts'
 import { correctionOperations } from './costs/corrections.ts'
 import { intervalCostOperation } from './costs/interval-costs.ts'
 import { meterBatchOperations } from './costs/meter-batches.ts'
+import { meterImportOperations } from './costs/meter-imports.ts'
 import { meterRecordOperations } from './costs/meter-records.ts'
 import { sessionCostOperation } from './costs/session-costs.ts'
 import type { CostDependencies, QueryServiceDependencies } from './dependencies.ts'
@@ -35,6 +36,7 @@ export const costOperations = (dependencies: CostDependencies): readonly Binding
   ...meterBatchOperations(dependencies),
   ...meterRecordOperations(dependencies),
   ...correctionOperations(dependencies),
+  ...meterImportOperations(dependencies),
   ...accountReadOperations(dependencies),
 ]
 

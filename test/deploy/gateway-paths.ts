@@ -1,11 +1,17 @@
 import * as instantCost from '../../services/contract/costs/instant-cost.ts'
 import * as meterBatch from '../../services/contract/metering/meter-batch.ts'
 import * as meterCumulative from '../../services/contract/metering/meter-cumulative.ts'
+import * as meterImport from '../../services/contract/metering/meter-import.ts'
 import { operations } from '../../services/contract/openapi/operations.ts'
 import type { Operation } from '../../services/contract/operation.ts'
 import { read } from './deploy-files.ts'
 
-const declared: Readonly<Record<string, unknown>> = { ...instantCost, ...meterBatch, ...meterCumulative }
+const declared: Readonly<Record<string, unknown>> = {
+  ...instantCost,
+  ...meterBatch,
+  ...meterCumulative,
+  ...meterImport,
+}
 
 /** The operations that the gateway binds, by its own source. */
 export const gatewayOperations = (): readonly Operation[] =>

@@ -16,6 +16,7 @@ import * as marketPrice from '../markets/market-price.ts'
 import { correctionList } from '../metering/correction.ts'
 import * as meterBatch from '../metering/meter-batch.ts'
 import * as meterCumulative from '../metering/meter-cumulative.ts'
+import * as meterImport from '../metering/meter-import.ts'
 import * as meterRecordRead from '../metering/meter-record-read.ts'
 import type { Operation } from '../operation.ts'
 import * as plan from '../plans/plan.ts'
@@ -65,6 +66,8 @@ export const operations: readonly Operation[] = [
   meterRecordRead.meterRecordList,
   meterRecordRead.meterRecordRetrieve,
   correctionList,
+  meterImport.meterImportList,
+  meterImport.meterImportUndo,
   instantCost.instantCost,
   energyCost.intervalCost,
   energyCost.sessionCost,

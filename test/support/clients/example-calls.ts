@@ -3,6 +3,7 @@ import { type DocumentedOperation, operationsOf, readDocument } from '../openapi
 import { assertDefined, createIds, type Ids, importSession } from '../registry/isolation-fixture.ts'
 import { createLocation, createPlan } from '../registry/object-fixture.ts'
 import { type ApiVersion, login } from '../system/client.ts'
+import { bought } from '../system/home.ts'
 
 /** Call of an operation with the example of its OpenAPI document, and with ids of existing objects. */
 export type ExampleCall = {
@@ -89,6 +90,9 @@ export const exampleCalls = async (
     callback_url: 'https://app.example.com/done',
     postal_address: { country_code: 'GB' },
   })) as { readonly connect_token: string }
+  // The example of an undo names this import.
+  const hour = bought(assertDefined(ids['loc']), 1, '2025-09-16T10:00:00Z', '2025-09-16T11:00:00Z')
+  await client.ask('PUT', '/meters/interval?import_id=january-readings', [hour])
   const finished = await importSession(await login(account, mode, 'earlier'))
   const operations = operationsOf(await readDocument(account.base_url, apiVersion))
   const unordered = operations.filter(({ id, method }) => method.toUpperCase() === 'DELETE' && !deletions.includes(id))
