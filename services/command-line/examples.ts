@@ -1,6 +1,7 @@
 /** Arguments of an example of each command. A usage error shows the example. */
 export const examples: Readonly<Record<string, string>> = {
   'import readings': 'import readings readings.csv --location depot-7 --unit KWH --dry-run',
+  'import undo': 'import undo 8f14e45f-ceea-467a-9575-4a1c3f0c5b1d --dry-run',
   'import locations': 'import locations locations.csv --dry-run',
   'import devices': 'import devices devices.csv --dry-run',
   'import tariffs': 'import tariffs tariff.json --location depot-7 --dry-run',

@@ -48,6 +48,8 @@ export type BatchSender = { readonly send: (batch: ReadingBatch) => Promise<Sent
 type SenderOptions = {
   readonly client: ServiceCalls
   readonly isDryRun: boolean
+  /** Id of the import, under which it can be undone. */
+  readonly importId: string
   /** Time of the import in ms, against which times are checked in a dry run. */
   readonly at: number
   readonly signal: AbortSignal
@@ -221,7 +223,7 @@ const nameWriter = async (intervals: readonly FileReading[], find: Finder): Prom
 const sendIntervals = async (batch: ReadingBatch, options: SenderOptions, find: Finder): Promise<SentBatch> => {
   if (batch.intervals.length === 0) return nothingSent
   const { client } = options
-  const path = '/meters/interval'
+  const path = `/meters/interval?import_id=${options.importId}`
   const nameOf = await nameWriter(batch.intervals, find)
   let ndjson = ''
   for (const reading of batch.intervals) ndjson += `${readingToRecordLine(reading, nameOf)}\n`
@@ -272,7 +274,7 @@ const sendRegister = async (readings: readonly FileReading[], options: SenderOpt
     .filter(reading => !isWhole(reading))
     .flatMap(reading => refuseRegister(reading, options.at) ?? [])
   const sent = early.length === 0 ? readings : readings.filter(isWhole)
-  const path = '/meters/cumulative/epoch'
+  const path = `/meters/cumulative/epoch?import_id=${options.importId}`
   const body = readingsToRegisterBody(sent)
   if (body === null) return { ...nothingSent, refused: early }
   const call = () => options.client.call<MeterBatchWire>('PUT', path, body)

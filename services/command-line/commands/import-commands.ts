@@ -26,6 +26,7 @@ import { importTariffs, libraryOptions, readTariffContent, tariffOptions } from 
 import { type ImportProgress, startProgress } from '../import/progress.ts'
 import { csvFormOptions, readingOptions } from '../import/reading-options.ts'
 import { importSuggested } from '../import/suggested-import.ts'
+import { undoReadings } from '../import/undo-import.ts'
 
 const commonImportOptions: Readonly<Record<string, CommandOption>> = {
   'dry-run': { summary: 'Check the file and change nothing.' },
@@ -56,25 +57,13 @@ const outcomeOf = ({ options }: CommandInput, reports: readonly ImportReport[]):
   return outcome
 }
 
-const importFiles = async (
-  input: CommandInput,
-  importFile: (one: FileImport) => Promise<ImportReport>,
-): Promise<CommandOutcome> => {
+/** Run a command until its end, or until the user interrupts it. */
+const interruptible = async (run: (signal: AbortSignal) => Promise<CommandOutcome>): Promise<CommandOutcome> => {
   const interruption = new AbortController()
   const interrupt = (): void => interruption.abort()
   process.on('SIGINT', interrupt)
   try {
-    const target = await openTarget(input, {
-      ...(input.options['compare'] === undefined ? {} : { parse: parseAnswer }),
-      writes: input.options['dry-run'] === undefined ? 'this import writes live data' : null,
-    })
-    const reports: ImportReport[] = []
-    for (const name of input.operands) {
-      const file = await openSource(name, target.dataFolder)
-      const progress = startProgress(name, file.bytes, input.status)
-      reports.push(await importFile({ file, target, progress, input, signal: interruption.signal }))
-    }
-    return outcomeOf(input, reports)
+    return await run(interruption.signal)
   } catch (error) {
     if (!interruption.signal.aborted) throw error
     const text = 'Interrupted. Run the same command again to continue.'
@@ -83,6 +72,24 @@ const importFiles = async (
     process.off('SIGINT', interrupt)
   }
 }
+
+const importFiles = (
+  input: CommandInput,
+  importFile: (one: FileImport) => Promise<ImportReport>,
+): Promise<CommandOutcome> =>
+  interruptible(async signal => {
+    const target = await openTarget(input, {
+      ...(input.options['compare'] === undefined ? {} : { parse: parseAnswer }),
+      writes: input.options['dry-run'] === undefined ? 'this import writes live data' : null,
+    })
+    const reports: ImportReport[] = []
+    for (const name of input.operands) {
+      const file = await openSource(name, target.dataFolder)
+      const progress = startProgress(name, file.bytes, input.status)
+      reports.push(await importFile({ file, target, progress, input, signal }))
+    }
+    return outcomeOf(input, reports)
+  })
 
 /** Options that do not change what a row becomes. */
 const optionsOutsideState: readonly string[] = ['report', 'key', 'no-resume', 'json', 'compare']
@@ -302,8 +309,36 @@ const importTariffsCommand: Command = {
   },
 }
 
+const undoImportCommand: Command = {
+  name: 'import undo',
+  operands: ['ID'],
+  summary: 'Undo an import of readings of the last 24 hours.',
+  details: [
+    '"import readings" prints the ID at its end. An import of the console has its ID on the page "Import readings".',
+    'A record that the import replaced gets the value before it. A record that only the import sent is withdrawn.',
+    'A record that another submission has sent since stays as it is. Costs follow.',
+    'Shows the counts first and asks. An interrupted undo is repeated with the same command.',
+    'Exit codes: 0 all records, 3 some records left, 1 a fault, 2 usage error, 130 interrupted.',
+  ],
+  options: {
+    'dry-run': { summary: 'Show what an undo would change, and change nothing.' },
+    yes: { summary: 'Undo without a question.' },
+    ...fileTargetOptions,
+  },
+  missing: ({ operands }) => (operands.length === 0 ? ['ID'] : []),
+  run: input =>
+    interruptible(async signal => {
+      const writes = input.options['dry-run'] === undefined ? 'this undo changes live data' : null
+      const target = await openTarget(input, { writes })
+      const [importId = ''] = input.operands
+      const progress = startProgress(importId, null, input.status)
+      return undoReadings({ target, importId, progress, signal }, input)
+    }),
+}
+
 export const importCommands: readonly Command[] = [
   importReadingsCommand,
+  undoImportCommand,
   objectCommand('locations'),
   objectCommand('devices'),
   importTariffsCommand,

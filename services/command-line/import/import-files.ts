@@ -97,6 +97,7 @@ export const pathsBeside = ({ bytes, besides }: SourceFile, isDryRun: boolean): 
 /** Progress of an import of a file. `line` is the last line whose rows are acknowledged or refused. */
 export type ImportState = {
   readonly sha256: string
+  readonly importId: string
   /** Options, account, mode and address of the import. */
   readonly options: string
   readonly line: number
@@ -110,7 +111,7 @@ const isState = (value: unknown): value is ImportState =>
   typeof value === 'object' &&
   value !== null &&
   ['line', 'accepted', 'refused', 'refusedBytes'].every(name => Number.isSafeInteger(Reflect.get(value, name))) &&
-  ['sha256', 'options'].every(name => typeof Reflect.get(value, name) === 'string')
+  ['sha256', 'importId', 'options'].every(name => typeof Reflect.get(value, name) === 'string')
 
 /** Read the state of an import. Null if there is none, or one of another file or other options. */
 export const readState = (

@@ -8,6 +8,7 @@ import type { ReadingBatch } from '../../reading-import/reading-batch.ts'
 import type { ReadingSource } from '../../reading-import/reading-source.ts'
 import { batchSender } from '../../reading-import/send-batch.ts'
 import { importIdentities, sendReadings } from '../../reading-import/send-readings.ts'
+import { isUndone } from '../../reading-import/undo-import.ts'
 import {
   type ImportPaths,
   type ImportState,
@@ -21,6 +22,7 @@ import { type ImportReport, noRowsRemark, remarksOfReceipts, uncomparedRemark } 
 import type { ImportTarget } from './import-target.ts'
 import type { ImportProgress } from './progress.ts'
 import { hasKeptRows, openRefusedFile, type RefusedFile } from './refused-file.ts'
+import { undoCommand } from './undo-import.ts'
 
 export type ReadingImport = {
   readonly file: SourceFile
@@ -39,6 +41,7 @@ export type ReadingImport = {
 const stateMs = 500
 
 type Run = {
+  readonly importId: string
   readonly preview: PreviewCollector | null
   readonly options: ReadingImport
   readonly refused: RefusedFile
@@ -72,6 +75,7 @@ const commitBatch = (run: Run, batch: ReadingBatch, result: ProcessedBatch): voi
 
 const stateOf = (run: Run, sha256: string, options: string): ImportState => ({
   sha256,
+  importId: run.importId,
   options,
   line: run.line,
   accepted: run.accepted,
@@ -86,12 +90,15 @@ const isFault = (error: unknown): boolean => isFailure(error) || error instanceo
 
 /** Return the state of an earlier run that continues, or why its state is not enough to continue. */
 const findEarlierRun = async (
-  { file, stateOptions }: ReadingImport,
+  { file, stateOptions, target: { client }, signal }: ReadingImport,
   paths: ImportPaths,
 ): Promise<{ readonly kept: ImportState | null; readonly remark?: string }> => {
   if (paths.state === null || stateOptions === null) return { kept: null }
   const kept = readState(paths.state, { sha256: file.sha256(), options: stateOptions })
-  if (kept === null || (await hasKeptRows(paths.refused, kept))) return { kept }
+  if (kept === null) return { kept }
+  if (await isUndone(client, kept.importId, signal))
+    return { kept: null, remark: 'The interrupted import was undone, so this import began at line 1.' }
+  if (await hasKeptRows(paths.refused, kept)) return { kept }
   const remark = `${paths.refused} was removed or changed, so the import began at line 1 again. Each record counts once.`
   return { kept: null, remark }
 }
@@ -110,6 +117,7 @@ export const importReadings = async (options: ReadingImport): Promise<ImportRepo
   const statePath = stateOptions === null ? null : paths.state
   const refused = await openRefusedFile(paths, kept)
   const run: Run = {
+    importId: kept?.importId ?? crypto.randomUUID(),
     ...{ options, refused, statePath, line: kept?.line ?? 0, accepted: kept?.accepted ?? 0, savedAt: 0 },
     ...{ unknown: 0, warnings: [], preview: isDryRun ? previewReadings(source) : null },
     receipts: receiptReader(client, progress.wait, signal),
@@ -120,7 +128,7 @@ export const importReadings = async (options: ReadingImport): Promise<ImportRepo
   try {
     await sendReadings({
       ...{ source, identities, client, signal, from: run.line },
-      sender: batchSender({ client, isDryRun, at, signal, onWait: progress.wait }),
+      sender: batchSender({ client, isDryRun, importId: run.importId, at, signal, onWait: progress.wait }),
       commit: (batch, result) => commitBatch(run, batch, result),
     })
     if (!isDryRun) receipts = await run.receipts.end()
@@ -152,6 +160,9 @@ export const importReadings = async (options: ReadingImport): Promise<ImportRepo
     ...(kept === null ? {} : { resumed_at_line: kept.line + 1 }),
     ...(remarks.length === 0 ? {} : { remarks }),
     ...{ imported: [], not_imported: source.notes().notImported, noted: source.notes().noted },
+    ...(isDryRun || run.accepted === 0
+      ? {}
+      : { import_id: run.importId, undo: undoCommand(run.importId, options.target) }),
     ...{ batches_pending: receipts.pending, replaced: receipts.replaced, warnings: run.warnings },
     ...(run.preview === null ? {} : { preview: run.preview.end() }),
     ...(error === undefined ? {} : { error }),

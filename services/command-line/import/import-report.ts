@@ -42,6 +42,9 @@ export type ImportReport = {
   readonly imported: readonly ImportedObject[]
   readonly not_imported: readonly NotImported[]
   readonly noted: readonly Noted[]
+  /** Id of the submissions of the import, and the command that undoes them within 24 hours. */
+  readonly import_id?: string
+  readonly undo?: string
   /** Batches that were not priced 60 s after the last row. */
   readonly batches_pending: number
   /** Stored records that the import replaced with another value. Null: the receipts are not readable, or nothing was sent. */
@@ -139,6 +142,7 @@ export const reportLines = (report: ImportReport): readonly string[] => {
     ...(report.compared ?? []).slice(0, shownRows).map(comparedLine),
     ...(report.batches_pending > 0 ? [`  ${counted(report.batches_pending, 'batch')} will be priced later.`] : []),
     ...(report.error === undefined ? [] : [`  The import stopped: ${report.error}`]),
+    ...(report.undo === undefined ? [] : [`  To undo this import within 24 hours: ${report.undo}`]),
   ]
 }
 

@@ -59,6 +59,8 @@ export const idPathsOf = (operation: DocumentedOperation): readonly IdPath[] => 
       if (prefix === undefined) throw new Error(`${operation.id}: the id prefix of ${name} is unknown`)
       return [{ in: 'query', name, prefix }]
     }
+    // The caller chooses the id of an import: a new one is no error.
+    if (name === 'import_id') return []
     const isId =
       (parameter.in === 'path' && name !== 'version') ||
       (name.endsWith('_id') && !name.endsWith('reference_id')) ||

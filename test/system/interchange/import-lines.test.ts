@@ -32,7 +32,7 @@ const importRest = async (values: (index: number) => string, doneLine: number, t
   const variables = { WATTLEDGER_API_KEY: key, WATTLEDGER_DATA_DIR: folder }
   const opened = await openSource(file, folder)
   const state = { options: 'test', line: doneLine, accepted: doneLine - 1, refused: 0, refusedBytes: 0 }
-  saveState(opened.besides('.import-state.json'), { sha256: opened.sha256(), ...state })
+  saveState(opened.besides('.import-state.json'), { sha256: opened.sha256(), importId: 'interrupted', ...state })
   const options = { location: await makeHome(await system.login(), {}), unit: 'WH' }
   const [form, columns, rules] = [readCsvForm(options), readReadingColumns(options), readCsvRules(options, null)]
   const source = csvReadingSource(opened.chunks(nothing), form, columns, rules)

@@ -1,11 +1,12 @@
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
+import { openChdb } from '../../../services/platform/clickhouse/chdb.ts'
 import { countsOf, undoAll } from '../../support/interchange/undo-import.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import { makeHome } from '../../support/system/home.ts'
 import { fillDataFolder } from '../../support/system/prepared-folder.ts'
 import { dataFolder, removeData, startSystem } from '../../support/system/running-system.ts'
-import { shiftedClock } from '../../support/system/shifted-clock.ts'
 import { until } from '../../support/system/until.ts'
 
 const start = Date.UTC(2025, 0, 1)
@@ -26,6 +27,17 @@ const energyOf = async (client: Client, home: string): Promise<number> => {
   type Months = { readonly data: readonly { readonly energy: { readonly value: number } }[] }
   const { data }: Months = await client.ask('POST', `/costs/interval/${home}?aggregation=MONTH`, range)
   return data.reduce((sum, { energy: { value } }) => sum + value, 0)
+}
+
+/** Add an import that began a minute more than a day ago, to the data of a stopped system. */
+const addOldImport = async (folder: string): Promise<void> => {
+  const db = await openChdb({ folder: join(folder, 'clickhouse') })
+  try {
+    await db.command(`INSERT INTO meter_import_batches SELECT account_id, live_mode, 'old', batch_id, false, records_accepted,
+      received_at - INTERVAL 1441 MINUTE FROM meter_import_batches LIMIT 1`)
+  } finally {
+    await db.close()
+  }
 }
 
 it('an undo that is killed is repeated with the result of an undo that ends; after a day it is refused', {
@@ -66,11 +78,15 @@ it('an undo that is killed is repeated with the result of an undo that ends; aft
     expect(countsOf(await undoAll(client, 'killed'))).toEqual([0, 0, rowCount, 0])
 
     await system[Symbol.asyncDispose]()
-    system = await startSystem(folder, shiftedClock(25 * 3_600_000))
+    await addOldImport(folder)
+    system = await startSystem(folder)
     client = await login(system.sandbox)
-    const { status, text } = await client.send('POST', '/meters/imports/undo', { import_id: 'killed' })
+    const { status, text } = await client.send('POST', '/meters/imports/undo', { import_id: 'old' })
     expect([status, text]).toEqual([422, expect.stringContaining('began more than 24 hours ago')])
-    expect(((await client.ask('GET', '/meters/imports')) as { readonly data: object[] }).data).toEqual([])
+    const { data } = (await client.ask('GET', '/meters/imports')) as {
+      readonly data: readonly { readonly id: string }[]
+    }
+    expect(data.map(({ id }) => id)).toEqual(['killed'])
   } finally {
     await system[Symbol.asyncDispose]()
     removeData(folder)

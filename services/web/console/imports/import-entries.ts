@@ -1,12 +1,16 @@
+import type { MeterImportWire } from '../../../contract/metering/meter-import.ts'
 import { writeInstant } from '../../../domain/instant.ts'
 import { dayMs } from '../../../domain/interval.ts'
 import { appendAudit, listAudit } from '../../../platform/postgres/registry/audit-log.ts'
 import { withTenant } from '../../../platform/postgres/transaction.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
+import type { ListOf } from '../api.ts'
 import type { ConsoleDependencies } from '../console-dependencies.ts'
-import { counted } from '../kit/amount.ts'
-import { instant } from '../page-parts.ts'
+import type { ConsoleRequest } from '../console-request.ts'
+import { counted, wholeNumber } from '../kit/amount.ts'
+import { instant, row, showResult, table } from '../page-parts.ts'
 import type { ConsoleSession } from '../session.ts'
+import { undoPagePath } from './import-form.ts'
 
 /** Actions of the two audit entries of an import. Both name its id in their details. */
 const [startAction, endAction] = ['readings.import', 'readings.import_end']
@@ -34,9 +38,11 @@ const append = (
  * the second one, with the result. An import without a second entry is in work, or its process was killed.
  */
 export const importEntries = (stores: Stores, session: ConsoleSession, fileName: string) => {
-  const detail = { import_id: crypto.randomUUID(), file: fileName.slice(0, 255) }
+  const importId = crypto.randomUUID()
+  const detail = { import_id: importId, file: fileName.slice(0, 255) }
   let started: Promise<void> | null = null
   return {
+    importId,
     start: (): Promise<void> => {
       started ??= append(stores, session, startAction, detail)
       return started
@@ -56,13 +62,17 @@ type EntryDetail = {
   readonly is_complete?: boolean
 }
 
-/** Entries in which the newest import is searched. */
-const maxEntries = 10
+/** Entries in which imports are searched. */
+const maxEntries = 1_000
+
+const listEntries = ({ database, at }: Stores, session: ConsoleSession, action: string) => {
+  const filter = { actor: null, action, objectId: session.accountId, from: at() - dayMs, to: null }
+  return withTenant(database, session, transaction => listAudit(transaction, filter, null, maxEntries))
+}
 
 /** Show what the newest import of the last day did. Null without one. */
-export const lastImport = async ({ database, at }: Stores, session: ConsoleSession): Promise<Html | null> => {
-  const filter = { actor: null, action: 'readings.*', objectId: session.accountId, from: at() - dayMs, to: null }
-  const entries = await withTenant(database, session, transaction => listAudit(transaction, filter, null, maxEntries))
+export const lastImport = async (stores: Stores, session: ConsoleSession): Promise<Html | null> => {
+  const entries = await listEntries(stores, session, 'readings.import*')
   const start = entries.find(({ action }) => action === startAction)
   if (start === undefined) return null
   const { import_id: id, file } = start.detail as EntryDetail
@@ -76,4 +86,38 @@ export const lastImport = async ({ database, at }: Stores, session: ConsoleSessi
   return isComplete === true
     ? html`<p class="notice">${name} It reached the end of the file: ${counts}</p>`
     : html`<p class="notice bad">${name} It ended before the end of the file: ${counts} ${again}</p>`
+}
+
+const importRow = ({ id, time_started, records_accepted, time_undone }: MeterImportWire, file: string | undefined) =>
+  row(
+    file ?? html`<code>${id}</code>`,
+    instant(time_started),
+    wholeNumber(String(records_accepted)),
+    html`${time_undone === null ? null : html`Undone ${instant(time_undone)}. `}<a href="${undoPagePath(id)}" aria-label="Undo the import ${file ?? id}">${
+      time_undone === null ? 'Undo' : 'Undo again'
+    }</a>`,
+  )
+
+/** Show the imports of the last day, from all senders. Those of the console have the name of their file. */
+export const importsOfDay = async (
+  stores: Stores,
+  { api, session }: Pick<ConsoleRequest, 'api' | 'session'>,
+): Promise<Html> => {
+  const listed = await api<ListOf<MeterImportWire>>('GET', '/meters/imports')
+  const entries = await listEntries(stores, session, startAction)
+  const files = new Map(
+    entries.map(({ detail }) => {
+      const { import_id: id, file } = detail as EntryDetail
+      return [id, file] as const
+    }),
+  )
+  return html`<section><h2>Imports of the last day</h2>
+${showResult(listed, ({ data }) =>
+  table(
+    'Imports',
+    ['File or id', 'Began', 'Accepted', 'Undo'],
+    data.map(one => importRow(one, files.get(one.id))),
+    'No import of the last day. An import can be undone here for 24 hours.',
+  ),
+)}</section>`
 }

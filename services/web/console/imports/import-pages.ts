@@ -2,7 +2,7 @@ import { mayCall } from '../../../contract/operation.ts'
 import type { TokenGrant } from '../../../platform/access/bearer-token.ts'
 import { fairShare } from '../../../platform/concurrency/fair-share.ts'
 import { isFailure } from '../../../platform/failure.ts'
-import { CallError, type ServiceCalls } from '../../../reading-import/call-service.ts'
+import { CallError } from '../../../reading-import/call-service.ts'
 import { UsageError } from '../../../reading-import/usage-error.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
 import { apiFor } from '../api.ts'
@@ -12,25 +12,25 @@ import { type LocationNames, newestLocations } from '../kit/location-names.ts'
 import { type PageView, pageAnswer, partsMarker, streamAnswer } from '../page-frame.ts'
 import { errorNotice, foreignFormPage, problemPage } from '../page-parts.ts'
 import { isOwnForm } from '../session.ts'
-import { importEntries, lastImport } from './import-entries.ts'
+import { importEntries, importsOfDay, lastImport } from './import-entries.ts'
 import { importInputs, importPath, optionsOfForm } from './import-form.ts'
 import { fileMenus, filledForm, formOfFile } from './import-menus.ts'
 import { fileChunks, readUpload, type Upload } from './import-upload.ts'
 import { importFault, importQuestions, importResult, previewResult, progressLine } from './import-view.ts'
 import { type OpenedFile, openUpload, type UploadMenus } from './open-upload.ts'
 import { startImport } from './run-import.ts'
-import { sessionCalls } from './session-calls.ts'
+import { callsOfSession } from './session-calls.ts'
 
 /** Imports and previews that a process runs at the same time. No request waits for a turn, because its file needs memory. */
-const importLimits = { maxConcurrent: 4, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 0 }
+export const importLimits = { maxConcurrent: 4, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 0 }
 const never = new AbortController().signal
 /** Time between two lines of progress in ms. A proxy cuts an answer without bytes after 40 s. */
-const progressMs = 2_000
+export const progressMs = 2_000
 
-const mayImport = ({ session }: Pick<ConsoleRequest, 'session'>): boolean =>
+export const mayImport = ({ session }: Pick<ConsoleRequest, 'session'>): boolean =>
   mayCall({ access: 'metering' }, session.scope)
 
-const forbidden = {
+export const forbidden = {
   code: 'insufficient_scope',
   message: 'Sign in with a key or as a user that may send records.',
   field: null,
@@ -41,7 +41,7 @@ const tooLarge = problemPage(
   'The file has more than 15 MiB. Compress it with gzip or zip, or use "npx wattledger import readings".',
   413,
 )
-const busy = problemPage(
+export const busy = problemPage(
   'Another import runs',
   'Your account has an import in work, or this process has several. Send the form again after their end.',
   503,
@@ -51,7 +51,11 @@ const noFile = errorNotice({ code: 'field_missing', message: 'Choose a file.', f
 const importPage = (
   request: Pick<ConsoleRequest, 'session' | 'csrf'>,
   names: LocationNames,
-  { form, part }: { readonly form: URLSearchParams; readonly part: Html | null },
+  {
+    form,
+    part,
+    imports = null,
+  }: { readonly form: URLSearchParams; readonly part: Html | null; readonly imports?: Html | null },
 ): PageView => {
   const title = 'Import readings'
   if (!mayImport(request)) return { title, status: 403, body: html`<h1>${title}</h1>${errorNotice(forbidden)}` }
@@ -66,10 +70,11 @@ ${importInputs(names, form)}
 <div class="actions"><button type="submit" name="step" value="preview">Preview</button>
 <button type="submit" name="step" value="import">Import into ${mode} data</button></div>
 <div id="import-part" role="status" aria-label="Preview and result">${part}</div></form>
+${imports}
 <section><h2>Before you import</h2>
 <p>A reading that is sent twice counts once. A reading with another value replaces the stored value.</p>
-<p>An import cannot be undone as a whole. <a href="/console/corrections">Corrections</a> lists the values that an import replaced. To cancel an interval that
-the import added, import it again with the value 0. To withdraw a register reading, import the word <code>withdrawn</code> as its value.</p>
+<p>An import can be undone for 24 hours. After that, <a href="/console/corrections">Corrections</a> lists the values that an import replaced. To cancel
+an interval that the import added, import it again with the value 0. To withdraw a register reading, import the word <code>withdrawn</code> as its value.</p>
 <p>Keep this page open until the result appears. An import ends if you leave the page. The readings that it sent before stay stored.</p></section>`,
   }
 }
@@ -89,16 +94,11 @@ type Prepared = {
   readonly menus: Html | null
 }
 
-const faultOf = ({ logger }: ConsoleDependencies, error: unknown, signal: AbortSignal): string => {
+/** Return the message of a fault for the page. Unexpected faults are logged. */
+export const faultOf = ({ logger }: ConsoleDependencies, error: unknown, signal: AbortSignal): string => {
   const message = messageOf(error)
   if (message === null && !signal.aborted) logger.error({ err: error }, 'Import failed')
   return message ?? 'The service failed. Send the form again later.'
-}
-
-const callsOf = (dependencies: ConsoleDependencies, session: Answered['session']): ServiceCalls => {
-  const { fetch, gatewayUrl } = dependencies
-  const sign = (subject: TokenGrant) => dependencies.bearerTokens.sign(subject, dependencies.at())
-  return sessionCalls({ fetch, sign, gatewayUrl }, session)
 }
 
 /** Open a sent file with the options of its form, and guess the others. */
@@ -116,7 +116,7 @@ const prepareImport = async (
   const shown = () => ({ form: filled, menus })
   try {
     const account = session.accountId
-    const open = { calls: callsOf(dependencies, session), account, signal }
+    const open = { calls: callsOfSession(dependencies, session), account, signal }
     const opened = await openUpload(fileChunks(file, account), optionsOfForm(form), open, onMenus)
     return 'questions' in opened
       ? { opened: null, fault: importQuestions(opened.questions), ...shown() }
@@ -142,9 +142,13 @@ async function* importParts(
     return
   }
   const isPreview = form.get('step') !== 'import' || opened.guess !== null
-  const calls = callsOf(dependencies, session)
+  const calls = callsOfSession(dependencies, session)
   const entries = importEntries(dependencies, session, file.name)
-  const { run, done, settle } = startImport({ file: opened, calls, isPreview, at, signal, beforeBatch: entries.start })
+  const { run, done, settle } = startImport({
+    ...{ file: opened, calls, isPreview, at, signal },
+    importId: entries.importId,
+    beforeBatch: entries.start,
+  })
   let [fault, isDone]: [Html | null, boolean] = [null, false]
   try {
     const ended = done.then(() => true)
@@ -152,7 +156,9 @@ async function* importParts(
     ended.catch(() => undefined)
     while (!(await Promise.race([ended, pause()]))) yield progressLine(opened, run)
     isDone = true
-    yield run.preview === null ? importResult(opened, run) : previewResult(opened, run, run.preview.end())
+    yield run.preview === null
+      ? importResult(opened, run, entries.importId)
+      : previewResult(opened, run, run.preview.end())
   } catch (error) {
     fault = importFault(faultOf(dependencies, error, signal), run, isPreview)
   } finally {
@@ -235,7 +241,8 @@ const showPage =
   (stores: Pick<ConsoleDependencies, 'database' | 'at'>) =>
   async (request: ConsoleRequest): Promise<PageView> => {
     const part = mayImport(request) ? await lastImport(stores, request.session) : null
-    return importPage(request, await newestLocations(request), { form: request.query, part })
+    const imports = mayImport(request) ? await importsOfDay(stores, request) : null
+    return importPage(request, await newestLocations(request), { form: request.query, part, imports })
   }
 
 /** Page with the form of an import, and with the result of the last one. */

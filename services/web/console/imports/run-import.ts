@@ -31,6 +31,7 @@ type RunOptions = {
   readonly calls: ServiceCalls
   /** Check the readings and send nothing. */
   readonly isPreview: boolean
+  readonly importId: string
   /** Time of the import in ms. */
   readonly at: number
   readonly signal: AbortSignal
@@ -44,7 +45,7 @@ type RunOptions = {
  * the batches that were sent before are stored. `settle` waits until no batch is on its way.
  * Source: docs/rules/imports.md #laws.
  */
-export const startImport = ({ file, calls, isPreview, at, signal, beforeBatch }: RunOptions) => {
+export const startImport = ({ file, calls, isPreview, importId, at, signal, beforeBatch }: RunOptions) => {
   const { source } = file
   const run: ImportRun = {
     ...{ accepted: 0, sent: 0, refusedCount: 0, refused: [], unknown: 0 },
@@ -63,7 +64,7 @@ export const startImport = ({ file, calls, isPreview, at, signal, beforeBatch }:
     run.unknown += result.unknown
     receipts.add(result.batchIds, result.replaced)
   }
-  const sender = batchSender({ client: calls, isDryRun: isPreview, at, signal, onWait: () => undefined })
+  const sender = batchSender({ client: calls, isDryRun: isPreview, importId, at, signal, onWait: () => undefined })
   const batches = new Set<Promise<SentBatch>>()
   const sendOne = async (batch: ReadingBatch): Promise<SentBatch> => {
     signal.throwIfAborted()
