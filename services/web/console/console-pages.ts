@@ -18,8 +18,9 @@ import { eventRoutes } from './events/events.ts'
 import { webhookRoutes } from './events/webhooks.ts'
 import { findRoutes } from './find/find.ts'
 import { isSecure, readOwnForm, type SentForms, sentForms } from './forms.ts'
-import { importPath } from './imports/import-form.ts'
+import { importPath, undoPagePath } from './imports/import-form.ts'
 import { importAnswers, importRoutes } from './imports/import-pages.ts'
+import { undoAnswers } from './imports/undo-pages.ts'
 import { keyRoutes } from './keys.ts'
 import type { ApiCall } from './kit/api-requests.ts'
 import { type LastActions, lastActions } from './kit/last-action.ts'
@@ -241,6 +242,12 @@ export const createConsole = (dependencies: ConsoleDependencies): Hono => {
       context,
       (request, token) => answerImport(context.req.raw, request, token),
       async () => new URLSearchParams(),
+    ),
+  )
+  const answerUndo = undoAnswers(dependencies)
+  app.on(['GET', 'POST'], honoPath(undoPagePath(':id')), context =>
+    withSession(dependencies, context, request =>
+      answerUndo(request, context.req.param('id') ?? '', context.req.method !== 'POST'),
     ),
   )
   for (const route of routesOf(dependencies)) {

@@ -9,6 +9,9 @@ import { choice, field } from '../page-parts.ts'
 /** Path of the page. */
 export const importPath = '/console/imports'
 
+/** Return the path of the page that undoes an import. `:id` makes a route. */
+export const undoPagePath = (importId: string): string => `${importPath}/${importId}/undo`
+
 /** Input of an option of the import. `choices` makes it a menu, `isLines` a text with several lines. */
 type OptionInput = {
   readonly name: string

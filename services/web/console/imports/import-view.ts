@@ -2,7 +2,7 @@ import type { PreviewedReading, ReadingPreview } from '../../../reading-import/p
 import { asMarkup, type Html, html } from '../../ui-kit/html.ts'
 import { counted, energyInKwh, wholeNumber } from '../kit/amount.ts'
 import { errorNotice, facts, instant, row, successNotice, table } from '../page-parts.ts'
-import { messageForPage } from './import-form.ts'
+import { messageForPage, undoPagePath } from './import-form.ts'
 import type { OpenedFile } from './open-upload.ts'
 import type { ImportRun, ShownRefusal } from './run-import.ts'
 
@@ -118,7 +118,7 @@ ${sums(preview)}${refusedRows(run)}`
 }
 
 /** Show the result of an import. */
-export const importResult = (file: OpenedFile, run: ImportRun): Html => {
+export const importResult = (file: OpenedFile, run: ImportRun, importId: string): Html => {
   const { pending, replaced } = run.receipts
   return html`<h2>Result</h2>
 ${successNotice(`Import ended: ${counted(String(run.accepted), 'reading')} accepted.`)}
@@ -133,7 +133,8 @@ ${
   run.unknown === 0
     ? null
     : html`<p>Whether ${counted(String(run.unknown), 'register reading')} failed later is unknown. Look at the failed records.</p>`
-}${refusedRows(run)}`
+}
+${run.accepted === 0 ? null : html`<p><a href="${undoPagePath(importId)}">Undo this import</a> is possible for 24 hours.</p>`}${refusedRows(run)}`
 }
 
 /** Show a running import. */

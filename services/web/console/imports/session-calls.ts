@@ -1,7 +1,10 @@
 import { apiVersionDates } from '../../../contract/api-version.ts'
 import type { TokenGrant } from '../../../platform/access/bearer-token.ts'
 import { CallError, type ServiceCalls } from '../../../reading-import/call-service.ts'
+import { undoPath } from '../../../reading-import/undo-import.ts'
 import type { FetchApi } from '../api.ts'
+import type { ConsoleDependencies } from '../console-dependencies.ts'
+import type { ConsoleSession } from '../session.ts'
 
 type CallDependencies = {
   readonly fetch: FetchApi
@@ -17,13 +20,20 @@ const timeoutMs = 30_000
 
 const retryAfterMsOf = (header: string | null): number | null => (header === null ? null : Number(header) * 1_000)
 
+/** Return the calls of a session of the console. */
+export const callsOfSession = (dependencies: ConsoleDependencies, session: ConsoleSession): ServiceCalls => {
+  const { fetch, gatewayUrl } = dependencies
+  const sign = (subject: TokenGrant) => dependencies.bearerTokens.sign(subject, dependencies.at())
+  return sessionCalls({ fetch, sign, gatewayUrl }, session)
+}
+
 /**
- * Create the calls of an import with the permissions of a session. Submissions go to the gateways, other calls to this
- * process. Each call has a new token, so that an import ends if the session loses its access.
+ * Create the calls of an import with the permissions of a session. Submissions and undos go to the gateways, other calls to
+ * this process. Each call has a new token, so that an import ends if the session loses its access.
  */
 export const sessionCalls = ({ fetch, sign, gatewayUrl }: CallDependencies, subject: TokenGrant): ServiceCalls => ({
   call: async (method, path, body, mediaType = 'application/json') => {
-    const isRemote = method === 'PUT' && gatewayUrl !== null
+    const isRemote = (method === 'PUT' || path === undoPath) && gatewayUrl !== null
     const headers = {
       Authorization: `Bearer ${await sign(subject)}`,
       'Api-Version': apiVersionDates.current,
