@@ -2,14 +2,14 @@ import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
 import { type Energy, type Money, moneyScale } from '../domain/quantity.ts'
 import type { OwnedObject } from '../domain/tenant.ts'
-import { type ExactNumber, isExactNumber, isJsonNumber, type JsonNumber, scaledNumber } from './json/exact-number.ts'
+import { isJsonNumber, type JsonNumber, scaledNumber } from './json/exact-number.ts'
 
 /**
  * Building blocks of answer shapes. Shapes document and type the answers; the service does not parse its own answers.
  */
 
 /** Decimal number with all its digits. */
-export const exactDecimal = z.custom<ExactNumber>(isExactNumber).meta({ type: 'number' })
+export const exactDecimal = z.custom<JsonNumber>(isJsonNumber).meta({ type: 'number' })
 
 /** Exact decimal number of a long series. Doubles are used if their text is the same, because they need less memory. */
 export const seriesNumber = z.custom<JsonNumber>(isJsonNumber).meta({ type: 'number' })

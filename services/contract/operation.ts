@@ -35,6 +35,12 @@ export type Route = {
   readonly parametersInBody?: Readonly<Record<string, string>>
 }
 
+/** Routes of each API version. `Path` is the type of the current paths, so that calls know their parameters. */
+export type Routes<Path extends string> = {
+  readonly current: readonly (Route & { readonly path: Path })[]
+  readonly earlier: readonly Route[]
+}
+
 /** Differences between the API versions, used in both directions. Absent: no difference. */
 type OperationRenames = {
   readonly query?: readonly VersionRename[]
@@ -43,9 +49,9 @@ type OperationRenames = {
 }
 
 /** Shape of a query, with one text for each parameter. */
-type QueryShape = z.ZodObject
+export type QueryShape = z.ZodObject
 /** Shape of a parsed body. With `raw`, the operation receives the inflated bytes and reads them itself. */
-type BodyShape = z.ZodType | 'raw'
+export type BodyShape = z.ZodType | 'raw'
 
 /**
  * Declaration of one API operation. Routing, validation, access and the reference page derive from the declaration.
@@ -55,6 +61,7 @@ export type Operation<
   Query extends QueryShape = QueryShape,
   Body extends BodyShape = BodyShape,
   Answer extends z.ZodType = z.ZodType,
+  Path extends string = string,
 > = {
   /** `<resource>_<verb>`. */
   readonly id: string
@@ -73,7 +80,7 @@ export type Operation<
    * Routes of each API version. Messages name the first route. Without a route, the version does not have the
    * operation.
    */
-  readonly routes: Readonly<Record<ApiVersion, readonly Route[]>>
+  readonly routes: Routes<Path>
   readonly query?: Query
   readonly body?: Body
   /** The body is optional. An absent body is read as `{}`. */
@@ -138,9 +145,10 @@ export const defineOperation = <
   Answer extends z.ZodType,
   Query extends QueryShape = z.ZodObject<Record<never, never>>,
   Body extends BodyShape = z.ZodUndefined,
+  const Path extends string = string,
 >(
-  operation: Operation<Query, Body, Answer>,
-): Operation<Query, Body, Answer> => operation
+  operation: Operation<Query, Body, Answer, Path>,
+): Operation<Query, Body, Answer, Path> => operation
 
 /** Members of an operation that reads one object. */
 export const retrieval = <Shape extends z.ZodType>(
@@ -165,9 +173,15 @@ export const auditActionOf = ({ id, auditAction }: Pick<Operation, 'id' | 'audit
   auditAction ?? id.replace(/_([a-z]+)$/, '.$1')
 
 /** Return one route for both API versions. */
-export const sameRoute = (method: Method, path: string): Readonly<Record<ApiVersion, readonly Route[]>> => ({
+export const sameRoute = <const Path extends string>(method: Method, path: Path): Routes<Path> => ({
   current: [{ method, path }],
   earlier: [{ method, path }],
+})
+
+/** Return a route of the current API version alone. */
+export const currentRoute = <const Path extends string>(method: Method, path: Path): Routes<Path> => ({
+  current: [{ method, path }],
+  earlier: [],
 })
 
 /** Rights of a caller. Keys have `read`, `metering` or `all`; users have `read`, `support` or `all`. */

@@ -7,7 +7,7 @@ import { dryRunMember, dryRunParameter } from '../dry-run.ts'
 import { clearable, fields, listOf, localDate, optional, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import { listing, listParameters } from '../list.ts'
-import { defineOperation, deletion, type Method, type Route, retrieval } from '../operation.ts'
+import { currentRoute, defineOperation, deletion, retrieval } from '../operation.ts'
 import { parameters, wholeNumber } from '../parameter.ts'
 import { countryCode } from '../registry/postal-address.ts'
 import { dayTypeName } from '../tariffs/read-tariff-terms.ts'
@@ -119,11 +119,6 @@ const exampleBody = {
   day_types: [{ name: 'fair', dates: ['2026-09-19', '2026-09-20'] }],
 }
 
-const route = (method: Method, path: string): { current: readonly Route[]; earlier: readonly Route[] } => ({
-  current: [{ method, path }],
-  earlier: [],
-})
-
 const tag = 'Calendars'
 const answer = { name: 'Calendar', shape: calendarShape }
 
@@ -134,7 +129,7 @@ export const calendarCreate = defineOperation({
     'Public holidays and special days for tariffs and charges. With a country the calendar begins with its public holidays. Set its id as calendar_id of your locations; without one, a location has the calendar of its country and state.',
   tag,
   access: 'all',
-  routes: route('POST', '/calendars'),
+  routes: currentRoute('POST', '/calendars'),
   query: parameters({ dry_run: dryRunParameter }),
   dryRun: true,
   body: fields({
@@ -158,7 +153,7 @@ export const calendarList = defineOperation({
   description: 'Your own calendars, newest first. Calendars of countries are read by their id.',
   tag,
   ...listing('Calendar', calendarShape, '/calendars', example),
-  routes: route('GET', '/calendars'),
+  routes: currentRoute('GET', '/calendars'),
   query: listParameters({}),
 })
 
@@ -171,7 +166,7 @@ export const calendarRetrieve = defineOperation({
     { name: 'CalendarWithDates', shape: calendarWithDates },
     { ...example, dates: [{ date: '2026-12-24', name: 'Christmas Eve' }] },
   ),
-  routes: route('GET', '/calendars/{id}'),
+  routes: currentRoute('GET', '/calendars/{id}'),
   query: parameters({
     year: wholeNumber({ min: 1900, max: 9999 }).optional().describe('Only the holidays of this year.'),
   }),
@@ -184,7 +179,7 @@ export const calendarUpdate = defineOperation({
     'Absent members do not change; lists replace the stored lists. Stored records of the changed days are priced again at locations whose tariffs name these days.',
   tag,
   access: 'all',
-  routes: route('PATCH', '/calendars/{id}'),
+  routes: currentRoute('PATCH', '/calendars/{id}'),
   query: parameters({ dry_run: dryRunParameter }),
   dryRun: true,
   body: fields({ ...fixedMembers(calendarShape), ...changeableCalendarFields, dry_run: dryRunMember }),
@@ -200,7 +195,7 @@ export const calendarDelete = defineOperation({
   description: 'Deletes a calendar that no location uses.',
   tag,
   ...deletion,
-  routes: route('DELETE', '/calendars/{id}'),
+  routes: currentRoute('DELETE', '/calendars/{id}'),
   query: parameters({ dry_run: dryRunParameter }),
   dryRun: true,
   refusals: ['calendar_in_use'],

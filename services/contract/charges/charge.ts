@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { clearable, fields, localDate, objectIdentifier, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import { listing, listParameters } from '../list.ts'
-import { defineOperation, deletion, type Method, retrieval } from '../operation.ts'
+import { currentRoute, defineOperation, deletion, retrieval } from '../operation.ts'
 import { deviceOnly, locationOnly } from '../reference.ts'
 import { maxComponentLength } from './charge-formats.ts'
 import { chargeCreation } from './read-charge.ts'
@@ -10,8 +10,6 @@ import { chargeObjects, chargeShape } from './write-charge.ts'
 
 /** `url` of the lists. */
 export const chargeListUrl = '/charges'
-
-const routes = (method: Method, rest = '') => ({ current: [{ method, path: `${chargeListUrl}${rest}` }], earlier: [] })
 
 const body = {
   location_id: 'loc_0198c0ffee00112233445566',
@@ -77,7 +75,7 @@ export const chargeCreate = defineOperation({
     'Adds a price in addition to the tariffs of a location: a standing charge, energy, demand, sessions, a limit or a percentage. Charges appear on statements. They do not change costs, prices and schedules.',
   tag,
   access: 'all',
-  routes: routes('POST'),
+  routes: currentRoute('POST', '/charges'),
   references: { body: { location_id: locationOnly, device_ids: deviceOnly } },
   body: chargeCreation,
   answer,
@@ -108,7 +106,7 @@ export const chargeList = defineOperation({
   description: 'Newest first, of one location or of all locations, without deleted charges.',
   tag,
   ...listing('Charge', chargeShape, chargeListUrl, example),
-  routes: routes('GET'),
+  routes: currentRoute('GET', '/charges'),
   references: { query: { location_id: locationOnly } },
   query: listParameters({
     location_id: objectIdentifier('loc').optional().describe('Only the charges of this location.'),
@@ -122,7 +120,7 @@ export const chargeRetrieve = defineOperation({
   description: 'Returns the charge with all its members.',
   tag,
   ...retrieval(answer, example),
-  routes: routes('GET', '/{id}'),
+  routes: currentRoute('GET', '/charges/{id}'),
 })
 
 /** Members of a charge that a PATCH changes. */
@@ -142,7 +140,7 @@ export const chargeUpdate = defineOperation({
     'Changes the name, the component and the dates. All other members are fixed and may be sent back unchanged. To change a price, end the charge and create another one.',
   tag,
   access: 'all',
-  routes: routes('PATCH', '/{id}'),
+  routes: currentRoute('PATCH', '/charges/{id}'),
   references: { body: { location_id: locationOnly, device_ids: deviceOnly } },
   body: fields({ ...fixedMembers(allMembers), ...chargePatch }),
   answer,
@@ -157,6 +155,6 @@ export const chargeDelete = defineOperation({
   description: 'The charge never existed. To end a charge and keep its past, set end_date instead.',
   tag,
   ...deletion,
-  routes: routes('DELETE', '/{id}'),
+  routes: currentRoute('DELETE', '/charges/{id}'),
   refusals: ['plan_managed'],
 })

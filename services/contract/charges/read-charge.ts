@@ -13,8 +13,8 @@ export const chargeKinds: readonly ChargeKind[] = [...basicChargeKinds, ...deriv
 export const componentOf = (kind: ChargeKind): string => `${kind.charAt(0)}${kind.slice(1).toLowerCase()}Charge`
 
 /** Union of shapes with different values of `kind`. */
-export const discriminatedByKind = <Value>(options: readonly z.ZodType[]): z.ZodType<Value> =>
-  z.discriminatedUnion('kind', options as never) as unknown as z.ZodType<Value>
+export const discriminatedByKind = <Value, Sent = unknown>(options: readonly z.ZodType[]): z.ZodType<Value, Sent> =>
+  z.discriminatedUnion('kind', options as never) as unknown as z.ZodType<Value, Sent>
 
 type Wire = Readonly<Record<string, unknown>>
 

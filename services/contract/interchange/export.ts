@@ -12,11 +12,10 @@ import {
   objectToWire,
   orNull,
 } from '../answer-field.ts'
-import type { ApiVersion } from '../api-version.ts'
 import { toSentence } from '../error.ts'
 import { currencyCode, fields, instant, objectIdentifier, oneOf, optional, refuseField, text } from '../field.ts'
 import { listing, listParameters } from '../list.ts'
-import { defineOperation, deletion, type Method, type Route, retrieval } from '../operation.ts'
+import { currentRoute, defineOperation, deletion, retrieval } from '../operation.ts'
 import { customerOnly, deviceOnly, locationOnly } from '../reference.ts'
 
 export const exportKinds = ['records', 'costs', 'tariffs', 'events', 'statements'] as const
@@ -129,11 +128,6 @@ const example = exportToWire({
   ...{ manifest: null, refusal: null, finishedAt: null },
 })
 
-const route = (method: Method, rest = ''): Readonly<Record<ApiVersion, readonly Route[]>> => ({
-  current: [{ method, path: `/exports${rest}` }],
-  earlier: [],
-})
-
 const answer = { name: 'Export', shape: exportShape }
 const tag = 'Exports'
 
@@ -144,7 +138,7 @@ export const exportCreate = defineOperation({
     'Starts to write records, costs, tariffs, events or FINAL statements of a period into a file. Two exports of an account run at the same time. GET /exports/{id} answers the progress, and GET /exports/{id}/file the file, for 24 hours.',
   tag,
   access: 'read',
-  routes: route('POST'),
+  routes: currentRoute('POST', '/exports'),
   references: { body: { location_id: locationOnly, device_id: deviceOnly, customer_id: customerOnly } },
   body: exportInput,
   answer,
@@ -175,7 +169,7 @@ export const exportList = defineOperation({
   description: 'Returns the exports that run, or that ended in the last 24 hours, newest first.',
   tag,
   ...listing('Export', exportShape, '/exports', example),
-  routes: route('GET'),
+  routes: currentRoute('GET', '/exports'),
   query: listParameters({}),
 })
 
@@ -185,7 +179,7 @@ export const exportRetrieve = defineOperation({
   description: 'Returns the progress of an export and, after its end, the manifest of its file.',
   tag,
   ...retrieval(answer, example),
-  routes: route('GET', '/{id}'),
+  routes: currentRoute('GET', '/exports/{id}'),
 })
 
 export const exportFile = defineOperation({
@@ -195,7 +189,7 @@ export const exportFile = defineOperation({
     'Returns the file of an export that is DONE. Range requests and ETag are supported, so an interrupted download can continue.',
   tag,
   access: 'read',
-  routes: route('GET', '/{id}/file'),
+  routes: currentRoute('GET', '/exports/{id}/file'),
   answer: { name: 'ExportFile', shape: z.string() },
   status: 200,
   tables: tableFormats,
@@ -212,5 +206,5 @@ export const exportDelete = defineOperation({
   ...deletion,
   access: 'read',
   answer: { name: 'Accepted', shape: acceptedMessage },
-  routes: route('DELETE', '/{id}'),
+  routes: currentRoute('DELETE', '/exports/{id}'),
 })

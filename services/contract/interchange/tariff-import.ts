@@ -7,7 +7,7 @@ import { percentageScale, readDecimal } from '../../domain/quantity.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { count, idText, orNull } from '../answer-field.ts'
 import { objectIdentifier, oneOf, refuseField, text } from '../field.ts'
-import { defineOperation } from '../operation.ts'
+import { currentRoute, defineOperation } from '../operation.ts'
 import { flag, parameters } from '../parameter.ts'
 import { readShape } from '../read-shape.ts'
 import { locationOnly } from '../reference.ts'
@@ -183,7 +183,7 @@ export const tariffImport = defineOperation({
     'Creates the tariffs and charges of a file in a format of others, all of them or none. The answer names each part of the file: imported, not imported with its reason, or noted. Prices are exact: a tariff that this service cannot express is not imported. The same file again changes nothing.',
   tag: 'Tariffs',
   access: 'all',
-  routes: { current: [{ method: 'POST', path: '/tariffs/import' }], earlier: [] },
+  routes: currentRoute('POST', '/tariffs/import'),
   references: { query: { location_id: locationOnly } },
   query: parameters({
     location_id: objectIdentifier('loc'),

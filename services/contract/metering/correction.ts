@@ -8,7 +8,7 @@ import { exactDecimal, exampleObject, idText, instantText, objectShape, objectTo
 import { identifier, objectIdentifier } from '../field.ts'
 import { scaledNumber } from '../json/exact-number.ts'
 import { listing, listParameters } from '../list.ts'
-import { defineOperation } from '../operation.ts'
+import { currentRoute, defineOperation } from '../operation.ts'
 import { instantParameter } from '../parameter.ts'
 import { deviceOnly, locationOnly } from '../reference.ts'
 
@@ -89,7 +89,7 @@ export const correctionList = defineOperation({
     'Returns the records that were sent again with another value or confidence: the values before and after, newest correction first. Without a filter, it lists the corrections of the account.',
   tag: 'Metering',
   ...listing('MeterCorrection', correctionShape, '/meters/corrections', example),
-  routes: { current: [{ method: 'GET', path: '/meters/corrections' }], earlier: [] },
+  routes: currentRoute('GET', '/meters/corrections'),
   references: { query: { location_id: locationOnly, device_id: deviceOnly } },
   query: listParameters({
     record_id: identifier('mre').optional(),

@@ -11,11 +11,11 @@ import { clearable, fields, listOf, localDate, objectIdentifier, optional } from
 import { fixedMembers } from '../fixed-member.ts'
 import { listing, listParameters } from '../list.ts'
 import { schemaOf } from '../openapi/schema-document.ts'
-import { defineOperation, deletion, retrieval } from '../operation.ts'
+import { currentRoute, defineOperation, deletion, retrieval } from '../operation.ts'
 import { parameters } from '../parameter.ts'
 import { readShape } from '../read-shape.ts'
 import { locationOnly } from '../reference.ts'
-import { planRoutes, siteRefusals } from './plan.ts'
+import { siteRefusals } from './plan.ts'
 
 /** Local days of a location for which a plan applies, as day numbers of `civil-date.ts`; null is open. */
 export type AssignmentInput = {
@@ -128,7 +128,7 @@ const example: AssignmentWire = objectToWire('plan_assignment', exampleObject('p
 
 const tag = 'Plans'
 const answer = { name: 'PlanAssignment', shape: assignmentShape }
-const onePath = '/{id}/assignments/{assignment_id}'
+const onePath = '/plans/{id}/assignments/{assignment_id}'
 
 export const planAssign = defineOperation({
   id: 'plan_assign',
@@ -136,7 +136,7 @@ export const planAssign = defineOperation({
   description: `Each location gets the tariffs and charges of the plan for these local days: for each version in these days its own, with contract dates at local midnight. Elements are checked one by one: valid ones are assigned, and failed lists the others. At most ${planLimits.assignmentsPerRequest} elements.`,
   tag,
   access: 'all',
-  routes: planRoutes('POST', '/{id}/assignments'),
+  routes: currentRoute('POST', '/plans/{id}/assignments'),
   references: { body: { location_id: locationOnly }, keepsUnknown: true },
   query: parameters({ dry_run: dryRunParameter }),
   body: listOf(assignmentElement, { min: 1, max: planLimits.assignmentsPerRequest }),
@@ -157,7 +157,7 @@ export const planAssignmentList = defineOperation({
   description: 'Newest first.',
   tag,
   ...listing('PlanAssignment', assignmentShape, `/plans/${example.plan_id}/assignments`, example),
-  routes: planRoutes('GET', '/{id}/assignments'),
+  routes: currentRoute('GET', '/plans/{id}/assignments'),
   references: { query: { location_id: locationOnly } },
   query: listParameters({
     location_id: objectIdentifier('loc').optional().describe('Only the assignments of this location.'),
@@ -170,7 +170,7 @@ export const planAssignmentRetrieve = defineOperation({
   description: 'Returns the assignment with its status.',
   tag,
   ...retrieval(answer, example),
-  routes: planRoutes('GET', onePath),
+  routes: currentRoute('GET', onePath),
 })
 
 export const planAssignmentUpdate = defineOperation({
@@ -181,7 +181,7 @@ export const planAssignmentUpdate = defineOperation({
     'Changes the end of an assignment; a null end makes it open. The tariffs and charges of the location follow, and stored records in the changed time are priced again. All other members may be sent back unchanged.',
   tag,
   access: 'all',
-  routes: planRoutes('PATCH', onePath),
+  routes: currentRoute('PATCH', onePath),
   query: parameters({ dry_run: dryRunParameter }),
   references: { body: { location_id: locationOnly } },
   body: fields({
@@ -204,7 +204,7 @@ export const planAssignmentDelete = defineOperation({
     'The assignment never was: its tariffs and charges are removed from their start, and records are priced again. To end an assignment, set its end_date.',
   tag,
   ...deletion,
-  routes: planRoutes('DELETE', onePath),
+  routes: currentRoute('DELETE', onePath),
   query: parameters({ dry_run: dryRunParameter }),
   dryRun: true,
 })

@@ -8,7 +8,7 @@ import { dryRunMember, dryRunParameter } from '../dry-run.ts'
 import { currencyCode, fields, localDate, optional, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import { listEnvelope, listParameters } from '../list.ts'
-import { defineOperation, deletion, type Method, type Route, retrieval } from '../operation.ts'
+import { currentRoute, defineOperation, deletion, retrieval } from '../operation.ts'
 import { parameters } from '../parameter.ts'
 import { deviceOnly } from '../reference.ts'
 import {
@@ -93,12 +93,6 @@ export const planSummaryToWire = (plan: PlanView<Summary>): PlanSummaryWire =>
 export const planToWire = (plan: PlanView<Omit<PlanVersionView, 'planId'>>): PlanWire =>
   objectToWire('plan', plan, { ...ownToWire(plan), versions: plan.versions.map(versionMembersToWire) })
 
-/** Routes of plans. The earlier API version has none. */
-export const planRoutes = (method: Method, rest = ''): Readonly<Record<'current' | 'earlier', readonly Route[]>> => ({
-  current: [{ method, path: `/plans${rest}` }],
-  earlier: [],
-})
-
 const exampleTariff = {
   direction: 'IMPORT',
   type: 'COMMODITY',
@@ -175,7 +169,7 @@ export const planCreate = defineOperation({
     'A plan has tariffs and charges for many locations. Its first version applies from the beginning. Assign the plan to locations, and each of them gets the tariffs and charges.',
   tag,
   access: 'all',
-  routes: planRoutes('POST'),
+  routes: currentRoute('POST', '/plans'),
   query: parameters({ dry_run: dryRunParameter }),
   references: chargeReferences,
   body: fields({ name: text(), currency_code: currencyCode, ...pricesInput, dry_run: dryRunMember }),
@@ -193,7 +187,7 @@ export const planList = defineOperation({
   description: 'Newest first, without the tariffs and charges of their versions.',
   tag,
   access: 'read',
-  routes: planRoutes('GET'),
+  routes: currentRoute('GET', '/plans'),
   query: listParameters({}),
   answer: { name: 'PlanList', shape: listEnvelope(planSummaryShape) },
   status: 200,
@@ -208,7 +202,7 @@ export const planRetrieve = defineOperation({
     'Returns the plan with all versions. After a change, applied grows to sites while the service changes the tariffs and charges of the locations.',
   tag,
   ...retrieval(answer, example),
-  routes: planRoutes('GET', '/{id}'),
+  routes: currentRoute('GET', '/plans/{id}'),
 })
 
 export const planUpdate = defineOperation({
@@ -217,7 +211,7 @@ export const planUpdate = defineOperation({
   description: 'Changes the name. Change prices with a version. All other members may be sent back unchanged.',
   tag,
   access: 'all',
-  routes: planRoutes('PATCH', '/{id}'),
+  routes: currentRoute('PATCH', '/plans/{id}'),
   query: parameters({ dry_run: dryRunParameter }),
   body: fields({ ...fixedMembers(planShape), name: text().optional(), dry_run: dryRunMember }),
   answer,
@@ -233,7 +227,7 @@ export const planDelete = defineOperation({
   description: 'Deletes a plan without assignments.',
   tag,
   ...deletion,
-  routes: planRoutes('DELETE', '/{id}'),
+  routes: currentRoute('DELETE', '/plans/{id}'),
   query: parameters({ dry_run: dryRunParameter }),
   dryRun: true,
   refusals: ['plan_in_use'],
@@ -259,7 +253,7 @@ export const planVersionCreate = defineOperation({
   description: `The version applies from this local day of each location until the next version. The service changes the tariffs and charges of the locations and prices their stored records again; the plan shows the progress. A plan has at most ${planLimits.versions} versions.`,
   tag,
   access: 'all',
-  routes: planRoutes('POST', '/{id}/versions'),
+  routes: currentRoute('POST', '/plans/{id}/versions'),
   query: parameters({ dry_run: dryRunParameter }),
   references: chargeReferences,
   body: fields({ from: localDate.describe('First local day.'), ...pricesInput, dry_run: dryRunMember }),
@@ -279,7 +273,7 @@ export const planVersionUpdate = defineOperation({
     'Replaces the tariffs, the charges or the first day of a version. Absent members do not change. Stored records of the version are priced again.',
   tag,
   access: 'all',
-  routes: planRoutes('PATCH', '/{id}/versions/{version}'),
+  routes: currentRoute('PATCH', '/plans/{id}/versions/{version}'),
   query: parameters({ dry_run: dryRunParameter }),
   references: chargeReferences,
   body: fields({ from: optional(localDate).describe('First local day.'), ...pricesInput, dry_run: dryRunMember }),
@@ -298,7 +292,7 @@ export const planVersionDelete = defineOperation({
     'The version before it applies instead, and stored records are priced again. The first version cannot be deleted.',
   tag,
   ...deletion,
-  routes: planRoutes('DELETE', '/{id}/versions/{version}'),
+  routes: currentRoute('DELETE', '/plans/{id}/versions/{version}'),
   query: parameters({ dry_run: dryRunParameter }),
   dryRun: true,
   refusals: ['field_immutable', 'tariff_overlap', ...siteRefusals],

@@ -6,7 +6,7 @@ import { orNull, storedMembers } from '../answer-field.ts'
 import { isWebUrl, webAddress } from '../connect/connect-url.ts'
 import { clearable, fields, refuseField, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
-import { defineOperation, type Method, retrieval } from '../operation.ts'
+import { currentRoute, defineOperation, retrieval } from '../operation.ts'
 import { readShape } from '../read-shape.ts'
 
 /** Origin that a content security policy can contain: no character ends the source or the directive. */
@@ -124,8 +124,6 @@ const example: AccountBrandWire = {
 }
 
 const answer = { name: 'AccountBrand', shape: brandShape }
-const route = (method: Method) => ({ current: [{ method, path: '/account/brand' }], earlier: [] })
-
 export const accountBrandRetrieve = defineOperation({
   id: 'account_brand_retrieve',
   summary: 'Retrieve the brand of your account',
@@ -133,7 +131,7 @@ export const accountBrandRetrieve = defineOperation({
     'Returns the name, logo, colour and links that the pages of Connect show. Both modes have the same brand.',
   tag: 'Account',
   ...retrieval(answer, example),
-  routes: route('GET'),
+  routes: currentRoute('GET', '/account/brand'),
 })
 
 export const accountBrandUpdate = defineOperation({
@@ -144,7 +142,7 @@ export const accountBrandUpdate = defineOperation({
     'Changes what the pages of Connect show. Absent members stay; null removes a value. Only live mode may change the brand, because both modes have the same.',
   tag: 'Account',
   access: 'all',
-  routes: route('PATCH'),
+  routes: currentRoute('PATCH', '/account/brand'),
   body: fields({
     ...fixedMembers(brandShape),
     display_name: text().optional(),

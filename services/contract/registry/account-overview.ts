@@ -3,7 +3,7 @@ import { writeInstant } from '../../domain/instant.ts'
 import { type Energy, energyScale } from '../../domain/quantity.ts'
 import { count, exactDecimal, idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
 import { scaledNumber } from '../json/exact-number.ts'
-import { defineOperation, retrieval } from '../operation.ts'
+import { currentRoute, defineOperation, retrieval } from '../operation.ts'
 
 /** Bounds of an overview. */
 export const overviewLimits = {
@@ -207,5 +207,5 @@ export const accountOverviewRetrieve = defineOperation({
       ],
     }),
   ),
-  routes: { current: [{ method: 'GET', path: '/account/overview' }], earlier: [] },
+  routes: currentRoute('GET', '/account/overview'),
 })

@@ -3,7 +3,7 @@ import { writeInstant } from '../../domain/instant.ts'
 import { instantText, orNull } from '../answer-field.ts'
 import { endpointFor } from '../events/webhook-endpoint.ts'
 import { text } from '../field.ts'
-import { defineOperation, type Scope } from '../operation.ts'
+import { currentRoute, defineOperation, type Scope } from '../operation.ts'
 import { parameters, wholeNumber } from '../parameter.ts'
 
 const entryShape = z
@@ -68,7 +68,7 @@ export const auditEntryList = defineOperation({
     'Returns the newest entries of the audit log of this mode, of one object or of all objects: who changed what, and when. Refused sign-ins have entries too.',
   tag: 'Account',
   access: 'read',
-  routes: { current: [{ method: 'GET', path: '/audit-log' }], earlier: [] },
+  routes: currentRoute('GET', '/audit-log'),
   query: parameters({
     object_id: text({ max: 64 })
       .meta({ type: 'string', maxLength: 64, examples: ['trf_0198c0ffee00112233445566'] })

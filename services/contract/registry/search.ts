@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { idText, orNull } from '../answer-field.ts'
 import { text } from '../field.ts'
-import { defineOperation, retrieval } from '../operation.ts'
+import { currentRoute, defineOperation, retrieval } from '../operation.ts'
 import { parameters } from '../parameter.ts'
 
 /** Kinds of objects that a search finds, in the order of the answer. */
@@ -60,7 +60,7 @@ export const objectSearch = defineOperation({
   description: `Finds objects of the account by a part of an own reference or name, or by the start of an id. Upper and lower case are equal. Partial words are searched in the newest ${searchLimits.scanned.toLocaleString('en')} objects of each kind. Records, batches and events are found by their complete id, and records also by their complete reference.`,
   tag: 'Account',
   ...retrieval({ name: 'Search', shape: searchShape }, example),
-  routes: { current: [{ method: 'GET', path: '/search' }], earlier: [] },
+  routes: currentRoute('GET', '/search'),
   query: parameters({
     query: text({ max: searchLimits.textLength }).meta({
       type: 'string',

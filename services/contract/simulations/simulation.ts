@@ -20,7 +20,7 @@ import {
 import { toSentence } from '../error.ts'
 import { type ExactNumber, scaledNumber } from '../json/exact-number.ts'
 import { formatThousands } from '../message-text.ts'
-import { defineOperation, retrieval } from '../operation.ts'
+import { currentRoute, defineOperation, retrieval } from '../operation.ts'
 import { customerOnly, deviceOnly, locationOnly } from '../reference.ts'
 import { simulationBody, simulationLimits } from './simulation-request.ts'
 
@@ -237,8 +237,6 @@ const example = simulationToWire({
 
 const tag = 'Simulations'
 const answer = { name: 'Simulation', shape: simulationShape }
-const currentRoute = (method: 'GET' | 'POST', path: string) => ({ current: [{ method, path }], earlier: [] })
-
 export const simulationCreate = defineOperation({
   id: 'simulation_create',
   unaudited: 'Only calculates.',

@@ -14,10 +14,9 @@ import {
   objectToWire,
   orNull,
 } from '../answer-field.ts'
-import type { ApiVersion } from '../api-version.ts'
 import { toSentence } from '../error.ts'
 import { fields, identifier, objectIdentifier, optional, refuseField, requestList } from '../field.ts'
-import { defineOperation, deletion, type Method, type Route, retrieval } from '../operation.ts'
+import { currentRoute, defineOperation, deletion, retrieval } from '../operation.ts'
 import { customerOnly } from '../reference.ts'
 import { statementInput } from './statement-request.ts'
 
@@ -105,11 +104,6 @@ const batchInput = fields({
     refuseField(context, 'field_invalid', 'must come with finalise: true', ['allow_incomplete'])
 })
 
-const route = (method: Method, rest = ''): Readonly<Record<ApiVersion, readonly Route[]>> => ({
-  current: [{ method, path: `/statements/batch${rest}` }],
-  earlier: [],
-})
-
 const example = statementBatchToWire({
   ...exampleObject('stb'),
   ...{ status: 'RUNNING', total: 2, done: 1, failed: 0, failures: [], finishedAt: null },
@@ -128,7 +122,7 @@ export const statementBatchCreate = defineOperation({
     'Starts the same statement for up to 100,000 locations. The statements have the ids of single requests. Two batches of an account run at the same time. With finalise each statement becomes FINAL.',
   tag,
   access: 'all',
-  routes: route('POST'),
+  routes: currentRoute('POST', '/statements/batch'),
   references: { body: { customer_id: customerOnly } },
   body: batchInput,
   bodyLimit: batchBodyLimit,
@@ -157,7 +151,7 @@ export const statementBatchRetrieve = defineOperation({
   description: 'Batches are kept for 30 days after their end.',
   tag,
   ...retrieval(answer, { ...example, status: 'DONE', done: 2, time_finished: '2026-06-01T10:00:00Z' }),
-  routes: route('GET', '/{id}'),
+  routes: currentRoute('GET', '/statements/batch/{id}'),
 })
 
 export const statementBatchExport = defineOperation({
@@ -167,7 +161,7 @@ export const statementBatchExport = defineOperation({
     'Returns one statement per line as JSON, or one row per line of a statement as CSV, in the order of the locations. The batch must be DONE. Statements are returned as the batch calculated them.',
   tag,
   access: 'read',
-  routes: route('GET', '/{id}/export'),
+  routes: currentRoute('GET', '/statements/batch/{id}/export'),
   answer: { name: 'StatementBatchExport', shape: z.string() },
   status: 200,
   ndjson: true,
@@ -183,5 +177,5 @@ export const statementBatchStop = defineOperation({
   tag,
   ...deletion,
   answer: { name: 'Accepted', shape: acceptedMessage },
-  routes: route('DELETE', '/{id}'),
+  routes: currentRoute('DELETE', '/statements/batch/{id}'),
 })

@@ -2,10 +2,9 @@ import { z } from 'zod'
 import { dayNumber } from '../../domain/civil-date.ts'
 import type { Statement } from '../../domain/statement/calculate-statement.ts'
 import { acceptedMessage, exampleObject, idText, instantText } from '../answer-field.ts'
-import type { ApiVersion } from '../api-version.ts'
 import { fields, objectIdentifier, optional, text } from '../field.ts'
 import { listing, listParameters } from '../list.ts'
-import { defineOperation, deletion, type Method, type Route, retrieval } from '../operation.ts'
+import { currentRoute, defineOperation, deletion, retrieval } from '../operation.ts'
 import { locationOnly } from '../reference.ts'
 import {
   type StatementWire,
@@ -76,11 +75,6 @@ const example: StatementWire = {
   time_created: '2026-06-01T10:00:00Z',
 }
 
-const route = (method: Method, rest = ''): Readonly<Record<ApiVersion, readonly Route[]>> => ({
-  current: [{ method, path: `/statements/{id}${rest}` }],
-  earlier: [],
-})
-
 const tag = 'Statements'
 const answer = { name: 'Statement', shape: statementShape }
 
@@ -92,7 +86,7 @@ export const statementCreate = defineOperation({
     'Returns the bill of a location for some local days: a line for each component of energy and for each charge, with taxes and rounded totals. Only the request is stored, for 90 days. The same request has the same id. Late and corrected records change the next answer.',
   tag,
   access: 'read',
-  routes: route('POST'),
+  routes: currentRoute('POST', '/statements/{id}'),
   references: { id: locationOnly },
   body: statementInput,
   answer,
@@ -118,7 +112,7 @@ export const statementRetrieve = defineOperation({
   description: 'Calculates the statement of a stored request again. A FINAL statement is returned as it was.',
   tag,
   ...retrieval(answer, example),
-  routes: route('GET'),
+  routes: currentRoute('GET', '/statements/{id}'),
   csv: true,
   refusals: ['too_many_lines', 'too_many_records'],
 })
@@ -146,7 +140,7 @@ export const statementList = defineOperation({
     'Returns FINAL statements without their lines, by falling start date, of one location or of all locations. Statements of deleted locations are included. A voided statement is left out.',
   tag,
   ...listing('FinalStatement', finalStatementShape, statementListUrl, listedExample),
-  routes: { current: [{ method: 'GET', path: statementListUrl }], earlier: [] },
+  routes: currentRoute('GET', statementListUrl),
   references: { query: { location_id: locationOnly } },
   query: listParameters({
     location_id: objectIdentifier('loc').optional().describe('Only the statements of this location.'),
@@ -166,7 +160,7 @@ export const statementFinalise = defineOperation({
     'Makes a statement FINAL. The answer then does not change until the statement is voided. If late or corrected data changes it, the next statement has a line that adjusts it. Waits up to 5 s for records that were acknowledged before.',
   tag,
   access: 'all',
-  routes: route('POST', '/finalise'),
+  routes: currentRoute('POST', '/statements/{id}/finalise'),
   body: finaliseInput,
   bodyOptional: true,
   answer,
@@ -184,6 +178,6 @@ export const statementVoid = defineOperation({
   tag,
   ...deletion,
   answer: { name: 'Accepted', shape: acceptedMessage },
-  routes: route('DELETE'),
+  routes: currentRoute('DELETE', '/statements/{id}'),
   refusals: ['statement_adjusted'],
 })

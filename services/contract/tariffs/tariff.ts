@@ -19,7 +19,7 @@ import {
 } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import { listEnvelope, listParameters } from '../list.ts'
-import { defineOperation, deletion, type Method, type Route, retrieval } from '../operation.ts'
+import { defineOperation, deletion, type Method, type Routes, retrieval } from '../operation.ts'
 import { flag, parameters } from '../parameter.ts'
 import { locationOnly } from '../reference.ts'
 import { tariffCreation, tariffDirections, tariffTypes } from './tariff-draft.ts'
@@ -128,7 +128,7 @@ const collectionPaths = { current: '/tariffs', earlier: '/tariffs/elements' } as
 /** Return the `url` of tariff lists. */
 export const tariffListUrl = (apiVersion: ApiVersion): string => collectionPaths[apiVersion]
 
-const routes = (method: Method, rest = ''): Readonly<Record<ApiVersion, readonly Route[]>> => ({
+const routes = <const Rest extends string>(method: Method, rest: Rest): Routes<`/tariffs${Rest}`> => ({
   current: [{ method, path: `${collectionPaths.current}${rest}` }],
   earlier: [{ method, path: `${collectionPaths.earlier}${rest}` }],
 })
@@ -185,7 +185,7 @@ export const tariffCreate = defineOperation({
     'Adds prices for energy (COMMODITY) or grid fees (NON_COMMODITY) in one direction to a location. Tariffs of one kind must not overlap. Costs that the tariff changes are calculated again automatically.',
   tag,
   access: 'all',
-  routes: routes('POST'),
+  routes: routes('POST', ''),
   references: { body: { location_id: locationOnly } },
   query: parameters({ dry_run: dryRunParameter }),
   dryRun: true,
@@ -225,7 +225,7 @@ export const tariffList = defineOperation({
   description: 'Newest first, of one location or of all locations, without deleted tariffs.',
   tag,
   access: 'read',
-  routes: routes('GET'),
+  routes: routes('GET', ''),
   references: { query: { location_id: locationOnly } },
   query: listParameters({
     location_id: objectIdentifier('loc').optional().describe('Only the tariffs of this location.'),

@@ -4,7 +4,7 @@ import { exampleObject, instantOrNull, instantText, objectShape, objectToWire, o
 import { fields, oneOf, refuseField, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import { listing, listParameters } from '../list.ts'
-import { defineOperation, deletion, type Method, type Route, retrieval } from '../operation.ts'
+import { currentRoute, defineOperation, deletion, retrieval } from '../operation.ts'
 
 const describeRole =
   'owner: everything. support: everything except changes of keys, users and webhook endpoints. read: reading only.'
@@ -65,11 +65,6 @@ const exampleWithLink = {
   link_expires: '2025-09-17T10:00:00.000Z',
 }
 
-const route = (method: Method, path: string): { current: readonly Route[]; earlier: readonly Route[] } => ({
-  current: [{ method, path }],
-  earlier: [],
-})
-
 const tag = 'Users'
 const answer = { name: 'User', shape: userShape }
 const answerWithLink = { name: 'UserWithLink', shape: userWithLinkShape }
@@ -81,7 +76,7 @@ export const userCreate = defineOperation({
     'Creates a user of the console and returns the link of the invitation. A user of live mode may also enter test mode.',
   tag,
   access: 'owner',
-  routes: route('POST', '/users'),
+  routes: currentRoute('POST', '/users'),
   body: fields({ address, role: oneOf(...userRoles).describe(describeRole) }),
   answer: answerWithLink,
   status: 201,
@@ -99,7 +94,7 @@ export const userList = defineOperation({
   ...listing('User', userShape, '/users', example),
   access: 'owner',
   endsWithClient: true,
-  routes: route('GET', '/users'),
+  routes: currentRoute('GET', '/users'),
   query: listParameters({}),
 })
 
@@ -111,7 +106,7 @@ export const userRetrieve = defineOperation({
   ...retrieval(answer, example),
   access: 'owner',
   endsWithClient: true,
-  routes: route('GET', '/users/{id}'),
+  routes: currentRoute('GET', '/users/{id}'),
 })
 
 export const userUpdate = defineOperation({
@@ -120,7 +115,7 @@ export const userUpdate = defineOperation({
   description: 'Ends the sessions of the user. The last owner keeps the role.',
   tag,
   access: 'owner',
-  routes: route('PATCH', '/users/{id}'),
+  routes: currentRoute('PATCH', '/users/{id}'),
   body: fields({
     ...fixedMembers(userShape),
     role: oneOf(...userRoles)
@@ -140,7 +135,7 @@ export const userDelete = defineOperation({
   tag,
   ...deletion,
   access: 'owner',
-  routes: route('DELETE', '/users/{id}'),
+  routes: currentRoute('DELETE', '/users/{id}'),
   refusals: ['last_owner'],
 })
 
@@ -152,7 +147,7 @@ export const userLinkCreate = defineOperation({
     'Returns a new link: an invitation while the user is INVITED, a reset afterwards. A reset removes the other credential: a new password removes the provider login, and a new login removes the password. Earlier links of the user end. The link also ends when the user signs in, signs out everywhere or changes the password.',
   tag,
   access: 'owner',
-  routes: route('POST', '/users/{id}/link'),
+  routes: currentRoute('POST', '/users/{id}/link'),
   body: fields({}),
   bodyOptional: true,
   answer: answerWithLink,
@@ -173,7 +168,7 @@ export const userPasswordDelete = defineOperation({
   summary: 'Remove the password of a user',
   description: `${describeRemoval} The last owner keeps one credential.`,
   ...removal,
-  routes: route('DELETE', '/users/{id}/password'),
+  routes: currentRoute('DELETE', '/users/{id}/password'),
 })
 
 export const userProviderLoginDelete = defineOperation({
@@ -182,5 +177,5 @@ export const userProviderLoginDelete = defineOperation({
   summary: 'Remove the provider login of a user',
   description: `${describeRemoval} The last owner keeps one credential.`,
   ...removal,
-  routes: route('DELETE', '/users/{id}/provider-login'),
+  routes: currentRoute('DELETE', '/users/{id}/provider-login'),
 })

@@ -32,14 +32,15 @@ export type ConnectModule = {
 }
 
 /** Add the paths that the operator configured to the routes of the call, each with and without a slash at its end. */
-const connectStepAt = (paths: readonly string[]): typeof connectStep => {
+const connectStepAt = (paths: readonly string[]) => {
   const others = paths
     .flatMap(path => [path, `${path}/`])
     .filter(path => !connectStep.routes.current.some(route => route.path === path))
   const otherRoutes = others.map(path => sameRoute('POST', path))
   const { current, earlier } = connectStep.routes
+  const { routes: _, ...rest } = connectStep
   return {
-    ...connectStep,
+    ...rest,
     routes: {
       current: [...current, ...otherRoutes.flatMap(routes => routes.current)],
       earlier: [...earlier, ...otherRoutes.flatMap(routes => routes.earlier)],

@@ -1,4 +1,9 @@
-import { type AccountBrandWire, accountBrandNames, accountBrandUpdate } from '../../contract/registry/account-brand.ts'
+import {
+  type AccountBrandWire,
+  accountBrandNames,
+  accountBrandRetrieve,
+  accountBrandUpdate,
+} from '../../contract/registry/account-brand.ts'
 import { logoUrlOf } from '../../contract/registry/provider.ts'
 import { type Content, type Html, html } from '../ui-kit/html.ts'
 import type { Fault } from './api.ts'
@@ -7,7 +12,6 @@ import { form, type PageView } from './page-frame.ts'
 import { errorNotice, facts, field, problemPage, successNotice } from './page-parts.ts'
 
 const path = '/console/account'
-const brandPath = '/account/brand'
 
 const names = ['display_name', ...accountBrandNames] as const
 type Draft = Readonly<Record<(typeof names)[number], string | null>>
@@ -93,7 +97,7 @@ ${facts(['Name', brand.display_name], ['ID', html`<code>${brand.account_id}</cod
 ${mayChange(request) ? editForm(request, draft, fault ?? null) : readOnlyBrand(request, brand)}</section>`,
 })
 
-const retrieveBrand = (request: ConsoleRequest) => request.api<AccountBrandWire>('GET', brandPath)
+const retrieveBrand = (request: ConsoleRequest) => request.call(accountBrandRetrieve, {})
 
 const showAccount = async (request: ConsoleRequest): Promise<PageView> => {
   const brand = await retrieveBrand(request)
@@ -112,7 +116,7 @@ const saveBrand = async (request: ConsoleRequest): Promise<PageView> => {
   const body = Object.fromEntries(
     texts.map(([name, text]) => [name, text === '' && name !== 'display_name' ? null : text]),
   )
-  const saved = await request.api<AccountBrandWire>('PATCH', brandPath, body)
+  const saved = await request.call(accountBrandUpdate, {}, body)
   if (saved.ok) return accountPage(request, saved.value, { notice: successNotice('Brand saved.') })
   const brand = await retrieveBrand(request)
   if (!brand.ok) return problemPage('Account', brand.fault.message, brand.status)

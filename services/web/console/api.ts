@@ -1,5 +1,8 @@
 import { type ApiVersion, apiVersionDates } from '../../contract/api-version.ts'
+import { callRequest, type ParametersOf, receivedAnswer, receivedDryRun, type SentBodyOf } from '../../contract/call.ts'
+import type { DryRunWire } from '../../contract/dry-run.ts'
 import { parseExactJson } from '../../contract/json/exact-json.ts'
+import type { AnswerOf, Method, Operation } from '../../contract/operation.ts'
 import type { TokenGrant } from '../../platform/access/bearer-token.ts'
 import { nextSlice } from '../../platform/concurrency/time-slices.ts'
 import type { ApiCall } from './kit/api-requests.ts'
@@ -13,12 +16,23 @@ export type ApiResult<T> =
 export type Fault = { readonly code: string; readonly message: string; readonly field: string | null }
 
 /** Call the API with the permissions of the session, in the current API version unless another one is given. */
-export type Api = <T>(
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
-  path: string,
-  body?: object,
-  apiVersion?: ApiVersion,
-) => Promise<ApiResult<T>>
+export type Api = <T>(method: Method, path: string, body?: object, apiVersion?: ApiVersion) => Promise<ApiResult<T>>
+
+/** Calls of the API with the permissions of the session. Operations without renames may use the earlier API version. */
+export type ApiCalls = {
+  readonly call: <O extends Operation>(
+    operation: O,
+    parameters: ParametersOf<O>,
+    body?: SentBodyOf<O>,
+    apiVersion?: ApiVersion,
+  ) => Promise<ApiResult<AnswerOf<O>>>
+  /** Return what a call would change, and change nothing. */
+  readonly dryRun: <O extends Operation>(
+    operation: O,
+    parameters: ParametersOf<O>,
+    body?: SentBodyOf<O>,
+  ) => Promise<ApiResult<DryRunWire>>
+}
 
 /** List of the API. */
 export type ListOf<T> = { readonly has_more: boolean; readonly data: readonly T[] }
@@ -85,6 +99,20 @@ export const apiFor = ({ fetch, sign }: ApiDependencies, subject: TokenGrant, ca
     )
   }
 }
+
+/** Create the calls of operations. */
+export const apiCallsOf = (api: Api): ApiCalls => ({
+  call: async (operation, parameters, sent, apiVersion) => {
+    const { method, path, body } = callRequest(operation, parameters, sent)
+    const result = await api<unknown>(method, path, body, apiVersion)
+    return result.ok ? { ok: true, value: receivedAnswer(operation, result.value) } : result
+  },
+  dryRun: async (operation, parameters, sent) => {
+    const { method, path, body } = callRequest(operation, { ...parameters, dry_run: true }, sent)
+    const result = await api<unknown>(method, path, body)
+    return result.ok ? { ok: true, value: receivedDryRun(operation, result.value) } : result
+  },
+})
 
 /** Log in for a visitor. Wrong keys count against the visitor's IP address, as at `/login`. */
 export const logIn = async (

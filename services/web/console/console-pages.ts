@@ -6,7 +6,7 @@ import { type FairShare, fairShare } from '../../platform/concurrency/fair-share
 import { isFailure } from '../../platform/failure.ts'
 import { icon } from '../ui-kit/frame.ts'
 import { accountRoutes } from './account.ts'
-import { apiFor } from './api.ts'
+import { apiCallsOf, apiFor } from './api.ts'
 import type { ConsoleDependencies } from './console-dependencies.ts'
 import type { ConsoleRequest, ConsoleRoute } from './console-request.ts'
 import { batchRoutes } from './costs/batch-page.ts'
@@ -89,7 +89,7 @@ const assetAnswer = (name: string): Response | null => {
 }
 
 /** A request with a session, before its route is known. */
-type SignedInRequest = Omit<ConsoleRequest, 'ids' | 'api'>
+type SignedInRequest = Omit<ConsoleRequest, 'ids' | 'call' | 'dryRun'>
 
 /** State that all requests share. */
 type ConsoleState = { readonly forms: SentForms; readonly share: FairShare; readonly actions: LastActions }
@@ -112,7 +112,7 @@ const answerRoute = async (
     const sign = (subject: TokenGrant) => dependencies.bearerTokens.sign(subject, at)
     const api = apiFor({ fetch: dependencies.fetch, sign }, session, calls)
     const [query, sent] = [withObjectTexts(request.query), withObjectTexts(form)]
-    const result = await route.answer({ ...request, query, form: sent, api, ids })
+    const result = await route.answer({ ...request, query, form: sent, ...apiCallsOf(api), ids })
     if ('status' in result && (result.status ?? 200) >= 400) forms.forget(formId)
     if (route.method === 'POST' && 'to' in result)
       actions.keep(request.token, {

@@ -1,12 +1,11 @@
 import { mayCall, type Operation } from '../../contract/operation.ts'
-import type { Api } from './api.ts'
+import type { ApiCalls } from './api.ts'
 import type { PageResult } from './page-frame.ts'
 import type { ConsoleSession } from './session.ts'
 
 /** A request with a session. */
-export type ConsoleRequest = {
+export type ConsoleRequest = ApiCalls & {
   readonly session: ConsoleSession
-  readonly api: Api
   readonly path: string
   /** Ids of the path, in order. */
   readonly ids: readonly string[]

@@ -155,8 +155,16 @@ export const pageLinks = <T extends { readonly id: string }>(
   return newer === null && older === null ? null : html`<nav class="pager" aria-label="Pages">${newer}${older}</nav>`
 }
 
-/** Return the query of an API list: limit, cursor and filters. */
-export const listQuery = (query: URLSearchParams, names: readonly string[], limit = 30): string => {
+type ListParameters<Name extends string> = {
+  readonly [N in Name | 'starting_after' | 'ending_before' | 'limit']?: string
+}
+
+/** Return the parameters of an API list: limit, cursor and filters. */
+export const listParameters = <Name extends string = never>(
+  query: URLSearchParams,
+  names: readonly Name[] = [],
+  limit = 30,
+): ListParameters<Name> => {
   const parameters = parametersOf(query, ['starting_after', 'ending_before', ...names])
-  return `?${new URLSearchParams([['limit', String(limit)], ...parameters])}`
+  return Object.fromEntries([['limit', String(limit)], ...parameters]) as ListParameters<Name>
 }

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AccountOverviewWire } from '../../contract/registry/account-overview.ts'
+import { accountOverviewRetrieve } from '../../contract/registry/account-overview.ts'
 import type { BearerTokens, TokenGrant } from '../../platform/access/bearer-token.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { listConsoleTenants } from '../../platform/postgres/registry/console-sessions.ts'
 import type { Logger } from '../../platform/telemetry/logger.ts'
-import { apiFor, type FetchApi } from './api.ts'
+import { apiCallsOf, apiFor, type FetchApi } from './api.ts'
 import type { ConsoleRequest } from './console-request.ts'
 import { costRoutes, costSumsPath } from './costs/cost-pages.ts'
 import { dayOf, zoneOf } from './kit/dates.ts'
@@ -35,7 +35,8 @@ const warmTenant = async (
 ): Promise<void> => {
   const at = now()
   const api = apiFor({ fetch, sign: one => bearerTokens.sign(one, at) }, subject, [])
-  const overview = await api<AccountOverviewWire>('GET', '/account/overview')
+  const calls = apiCallsOf(api)
+  const overview = await calls.call(accountOverviewRetrieve, {})
   if (!overview.ok) return
   const day = dayOf(zoneOf(overview.value.timezone), at)
   const session: ConsoleRequest['session'] = { ...subject, scope: 'read', defaultApiVersion: 'current', user: null }
@@ -47,7 +48,7 @@ const warmTenant = async (
     signal.throwIfAborted()
     const [path = '', query = ''] = address.split('?')
     const route = routes.find(one => one.path === path)
-    await route?.answer({ ...noForm, session, api, path, query: new URLSearchParams(query), at })
+    await route?.answer({ ...noForm, session, ...calls, path, query: new URLSearchParams(query), at })
   }
 }
 

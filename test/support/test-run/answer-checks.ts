@@ -1,4 +1,6 @@
 // A worker loads this module once, so `fetch` is replaced once for all files of the worker.
+import { subscribe } from 'node:diagnostics_channel'
+import { answerChannel, type ReceivedAnswer } from '../../../services/contract/call.ts'
 import { undocumentedCodes } from '../openapi/undocumented-codes.ts'
 
 const { fetch: send } = globalThis
@@ -20,10 +22,26 @@ globalThis.fetch = async (input, init) => {
   return response
 }
 
-/** Wait for the checks of a test file. Return the operations and codes that no document lists, and forget them. */
-export const endChecks = async (): Promise<readonly string[]> => {
+const misfits = new Set<string>()
+
+/** Check each answer that a call of the console or the command line receives with the shape of its operation. */
+subscribe(answerChannel, message => {
+  const { id, shape, answer } = message as ReceivedAnswer
+  const read = shape.safeParse(answer)
+  for (const { path, message: reason } of read.error?.issues ?? []) misfits.add(`${id} ${path.join('.')}: ${reason}`)
+})
+
+const takeAll = (found: Set<string>): readonly string[] => {
+  const all = [...found]
+  found.clear()
+  return all
+}
+
+/**
+ * Wait for the checks of a test file. Return the operations and codes that no document lists, and the answers that do not
+ * fit the shapes of their operations. Forget both.
+ */
+export const endChecks = async () => {
   await Promise.all(checks.splice(0))
-  const codes = [...undocumentedCodes]
-  undocumentedCodes.clear()
-  return codes
+  return { codes: takeAll(undocumentedCodes), misfits: takeAll(misfits) }
 }

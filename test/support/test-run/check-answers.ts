@@ -9,7 +9,9 @@ afterAll(({}, { file }) => {
 })
 
 afterAll(async () => {
-  const codes = await endChecks()
+  const { codes, misfits } = await endChecks()
+  if (misfits.length > 0)
+    throw new Error(`These answers do not fit the shapes of their operations:\n${misfits.join('\n')}`)
   if (codes.length === 0) return
   throw new Error(
     `The OpenAPI documents do not list these answers. Add each code to its operation:\n${codes.join('\n')}`,

@@ -1,4 +1,4 @@
-import type { MeterBatchWire } from '../../../contract/metering/meter-batch.ts'
+import { type MeterBatchWire, meterBatchRead } from '../../../contract/metering/meter-batch.ts'
 import type { WarningWire } from '../../../contract/warning.ts'
 import { html } from '../../ui-kit/html.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
@@ -25,7 +25,7 @@ const warningColumns: readonly Column<WarningWire>[] = [
 
 /** Show the receipt of a submission. */
 const showBatch = async (request: ConsoleRequest): Promise<PageView> => {
-  const found = await request.api<MeterBatchWire>('GET', `/meters/batch/${request.ids[0]}`)
+  const found = await request.call(meterBatchRead, { id: request.ids[0] })
   if (!found.ok)
     return { title: 'Submission', status: found.status, body: html`<h1>Submission</h1>${errorNotice(found.fault)}` }
   const batch = found.value

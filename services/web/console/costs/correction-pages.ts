@@ -1,14 +1,13 @@
-import type { CorrectionWire } from '../../../contract/metering/correction.ts'
-import type { LocationWire } from '../../../contract/registry/location.ts'
+import { type CorrectionWire, correctionList } from '../../../contract/metering/correction.ts'
+import { locationRetrieve } from '../../../contract/registry/location.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
-import type { ListOf } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
 import { energy, exactText, percent } from '../kit/amount.ts'
 import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
 import { instantHint, withInstants } from '../kit/dates.ts'
 import { type LocationNames, locationColumn, newestLocations } from '../kit/location-names.ts'
 import type { PageView } from '../page-frame.ts'
-import { errorNotice, field, hasOlderRows, instant, listQuery, pageLinks } from '../page-parts.ts'
+import { errorNotice, field, hasOlderRows, instant, listParameters, pageLinks } from '../page-parts.ts'
 
 type Values = CorrectionWire['before']
 
@@ -90,7 +89,7 @@ export const correctionsOfRecord = async (
   recordId: string,
   zone: string,
 ): Promise<{ readonly content: Html; readonly tables: readonly TableView[] }> => {
-  const list = await request.api<ListOf<CorrectionWire>>('GET', `/meters/corrections?record_id=${recordId}&limit=100`)
+  const list = await request.call(correctionList, { record_id: recordId, limit: 100 })
   if (!list.ok) return { content: errorNotice(list.fault), tables: [] }
   const page = { items: list.value.data, hasMore: list.value.has_more }
   const table = correctionTable(request, zone, page, 'This record was not corrected.')
@@ -110,7 +109,7 @@ const filters = [
 
 /** List the corrections of the account, of a location, a device or a record. */
 const showCorrections = async (request: ConsoleRequest): Promise<PageView> => {
-  const { api, query } = request
+  const { call, query } = request
   const names = filters.map(([name]) => name)
   const head = html`<h1>Corrections</h1>
 <p class="lead">Records that were sent again with another value or confidence, newest correction first.</p>
@@ -118,14 +117,10 @@ const showCorrections = async (request: ConsoleRequest): Promise<PageView> => {
 ${filters.map(([name, label, hint]) => field(name, label, { value: query.get(name) ?? '', ...(hint === undefined ? {} : { hint }) }))}
 <button class="quiet" type="submit">Show</button></form>`
   const title = 'Corrections'
-  const list = await api<ListOf<CorrectionWire>>(
-    'GET',
-    `/meters/corrections${listQuery(withInstants(query), names, 50)}`,
-  )
+  const list = await call(correctionList, listParameters(withInstants(query), names, 50))
   if (!list.ok) return { title, status: list.status, body: html`${head}${errorNotice(list.fault)}` }
   const locationId = query.get('location_id') ?? ''
-  const location =
-    locationId === '' ? null : await api<LocationWire>('GET', `/locations/${encodeURIComponent(locationId)}`)
+  const location = locationId === '' ? null : await call(locationRetrieve, { id: locationId })
   const zone = location?.ok === true ? location.value.timezone : 'UTC'
   const empty = 'No record was corrected. To correct a record, send it again with another value.'
   const page = { items: list.value.data, hasMore: hasOlderRows(query, list.value) }

@@ -1,10 +1,11 @@
+import { intervalCost } from '../../../contract/costs/energy-cost.ts'
 import { numberText } from '../../../contract/json/exact-number.ts'
-import type { AccountOverviewWire } from '../../../contract/registry/account-overview.ts'
-import type { LocationWire } from '../../../contract/registry/location.ts'
+import { accountOverviewRetrieve } from '../../../contract/registry/account-overview.ts'
+import { locationList, locationRetrieve } from '../../../contract/registry/location.ts'
 import { writeDate } from '../../../domain/civil-date.ts'
 import { referenceKinds } from '../../../domain/reference.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
-import type { ApiResult, Fault, ListOf } from '../api.ts'
+import type { ApiResult, Fault } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
 import { energy, exactText, money, sumTexts } from '../kit/amount.ts'
 import { curlBlock } from '../kit/api-requests.ts'
@@ -60,10 +61,10 @@ const zoneKey = ({ session }: ConsoleRequest, id: string, parameters: URLSearchP
 const guessZone = async (request: ConsoleRequest, id: string, parameters: URLSearchParams): Promise<string> => {
   const last = lastZones.get(zoneKey(request, id, parameters))
   if (last !== undefined) return last
-  const { api } = request
-  const location = id.startsWith('loc_') ? await api<LocationWire>('GET', `/locations/${id}`) : null
+  const { call } = request
+  const location = id.startsWith('loc_') ? await call(locationRetrieve, { id }) : null
   if (location?.ok === true) return location.value.timezone
-  const newest = await api<ListOf<LocationWire>>('GET', '/locations?limit=1')
+  const newest = await call(locationList, { limit: 1 })
   return newest.ok ? (newest.value.data[0]?.timezone ?? 'UTC') : 'UTC'
 }
 
@@ -73,14 +74,14 @@ const readCosts = async (
   id: string,
   parameters: URLSearchParams,
 ): Promise<ApiResult<RangeCost>> => {
-  const { api, query } = request
+  const { call, query } = request
   const subject = zoneKey(request, id, parameters)
   let zone = await guessZone(request, id, parameters)
   for (let asks = 1; ; asks += 1) {
     const range = readRange(request, zoneOf(zone))
     const unit = unitOf(query, range)
-    const path = `/costs/interval/${id}?aggregation=${unit}&${parameters}`
-    const result = await api<CostWire>('POST', path, instantsOf(range))
+    const asked = { id, aggregation: unit, ...Object.fromEntries(parameters) }
+    const result = await call(intervalCost, asked, instantsOf(range))
     if (!result.ok) return result
     const cost = result.value
     lastZones.delete(subject)
@@ -125,7 +126,7 @@ const askedOf = (request: ConsoleRequest): Asked => {
 
 /** Show a link for each currency of the account, for objects with costs in several currencies. */
 const currencyLinks = async (request: ConsoleRequest): Promise<Html> => {
-  const overview = await request.api<AccountOverviewWire>('GET', '/account/overview')
+  const overview = await request.call(accountOverviewRetrieve, {})
   if (!overview.ok) return errorNotice(overview.fault)
   const links = overview.value.currency_codes.map(
     currency => html`<a href="${withParameters(request, { currency })}">${currency}</a>`,
@@ -198,10 +199,7 @@ const showCosts = async (request: ConsoleRequest): Promise<PageResult> => {
   const addsUpLocations = id === request.session.accountId || id.startsWith('cus_')
   const isOnePage = request.query.has('csv') || request.query.has('whole')
   if (addsUpLocations && !isOnePage) return showFrame(request, asked)
-  const [found, name] = await Promise.all([
-    object.ok ? readCosts(request, encodeURIComponent(id), parameters) : object,
-    asked.name(),
-  ])
+  const [found, name] = await Promise.all([object.ok ? readCosts(request, id, parameters) : object, asked.name()])
   if (!found.ok) {
     const isChoice = found.fault.code === 'currency_ambiguous'
     return {
@@ -222,7 +220,7 @@ ${rangeLinks(request, range)}${filterForm(request, id, range, unit)}${content}`,
 
 /** Show a page that loads its costs after it, because they add up the records of many locations. */
 const showFrame = async (request: ConsoleRequest, { id, name, parameters }: Asked): Promise<PageView> => {
-  const [zone, shownName] = await Promise.all([guessZone(request, encodeURIComponent(id), parameters), name()])
+  const [zone, shownName] = await Promise.all([guessZone(request, id, parameters), name()])
   const range = readRange(request, zoneOf(zone))
   const unit = unitOf(request.query, range)
   const onePage = withParameters(request, { ...rangeParameters(range.start, range.end), by: unit, whole: '1' })
@@ -238,7 +236,7 @@ ${rangeLinks(request, range)}${filterForm(request, id, range, unit)}
 const showSums = async (part: ConsoleRequest): Promise<PageResult> => {
   const request = { ...part, path }
   const { id, parameters } = askedOf(request)
-  const found = await readCosts(request, encodeURIComponent(id), parameters)
+  const found = await readCosts(request, id, parameters)
   if (!found.ok) return { fragment: await refusalOf(request, found.fault), showsRequests: true }
   const { tables, content } = costSection(request, id, found.value)
   return { fragment: content, tables, showsRequests: true }

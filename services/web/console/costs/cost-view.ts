@@ -1,5 +1,6 @@
+import type { intervalCost } from '../../../contract/costs/energy-cost.ts'
 import { type JsonNumber, numberText } from '../../../contract/json/exact-number.ts'
-import type { WarningWire } from '../../../contract/warning.ts'
+import type { AnswerOf } from '../../../contract/operation.ts'
 import { startOfDayNumber } from '../../../domain/civil-time.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ConsoleRequest } from '../console-request.ts'
@@ -9,29 +10,10 @@ import { type Column, withParameters } from '../kit/data-table.ts'
 import { type DayRange, dayOf, rangeParameters, zoneOf } from '../kit/dates.ts'
 import { instant } from '../page-parts.ts'
 
-/** Element of a cost of the API. */
-type CostElement = {
-  readonly start_time: string
-  readonly end_time: string
-  readonly records: JsonNumber
-  readonly energy: { readonly value: JsonNumber }
-  readonly estimated_energy: { readonly value: JsonNumber }
-  readonly provisional_energy: { readonly value: JsonNumber }
-  readonly tariff: { readonly cost: { readonly value: JsonNumber | null; readonly confidence: JsonNumber } }
-  readonly unpriced_records?: JsonNumber
-  readonly unpriced_energy?: { readonly value: JsonNumber }
-}
-
 /** Cost of the API. */
-export type CostWire = {
-  readonly object_id: string
-  readonly location_timezone: string
-  readonly currency_code: string
-  readonly includes_devices?: boolean
-  readonly warning?: string
-  readonly warnings?: readonly WarningWire[]
-  readonly data: readonly CostElement[]
-}
+export type CostWire = AnswerOf<typeof intervalCost>
+
+type CostElement = CostWire['data'][number]
 
 /** Periods by which a page shows costs, with their names. */
 export const costUnits = [
@@ -42,8 +24,7 @@ export const costUnits = [
 
 export type CostUnit = (typeof costUnits)[number][0]
 
-export const costText = ({ tariff }: CostElement): string =>
-  tariff.cost.value === null ? '0' : numberText(tariff.cost.value)
+export const costText = ({ tariff }: CostElement): string => numberText(tariff?.cost.value ?? 0)
 
 /** Path of the records of an object that start in a period. */
 const recordsPath = (objectId: string, { start_time, end_time }: CostElement): string | null => {

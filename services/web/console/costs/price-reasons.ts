@@ -1,4 +1,6 @@
 import type { JsonNumber } from '../../../contract/json/exact-number.ts'
+import type { AnswerOf } from '../../../contract/operation.ts'
+import { priceAuditRetrieve } from '../../../contract/prices/price-audit.ts'
 import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
 import { type Content, html } from '../../ui-kit/html.ts'
 import type { ConsoleRequest } from '../console-request.ts'
@@ -6,22 +8,7 @@ import { exactText, unitPrice, wholeNumber } from '../kit/amount.ts'
 import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
 import { errorNotice, instant } from '../page-parts.ts'
 
-type AuditElement = {
-  readonly valid_from: string
-  readonly valid_to: string
-  readonly price_breakdown: {
-    readonly commodity: {
-      readonly market: JsonNumber
-      readonly fixed: JsonNumber
-      readonly percentage: JsonNumber
-      readonly tier: JsonNumber
-      readonly aggregate: JsonNumber
-    }
-    readonly non_commodity: { readonly fixed: JsonNumber; readonly tier: JsonNumber }
-    readonly total: JsonNumber
-    readonly confidence: JsonNumber
-  }
-}
+type AuditElement = AnswerOf<typeof priceAuditRetrieve>['data'][number]
 
 type PricedRecord = {
   readonly location_id: string
@@ -89,11 +76,7 @@ export const priceReasons = async (
   const { start_time, end_time } = record.data
   const end = start_time === end_time ? new Date(Date.parse(end_time) + 1_000).toISOString() : end_time
   const body = { start_time, end_time: end, tariff_direction: record.tariff_direction }
-  const audit = await request.api<{ readonly data: readonly AuditElement[] }>(
-    'POST',
-    `/audits/prices/${record.location_id}`,
-    body,
-  )
+  const audit = await request.call(priceAuditRetrieve, { id: record.location_id }, body)
   const table = dataTable(request, {
     ...{ id: 'price-parts', label: 'Parts of the price', columns: columnsOf(zone, record.currency_code) },
     items: audit.ok ? audit.value.data.slice(0, maxParts) : [],

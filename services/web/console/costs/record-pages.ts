@@ -1,9 +1,9 @@
 import { type JsonNumber, numberText } from '../../../contract/json/exact-number.ts'
-import type { LocationWire } from '../../../contract/registry/location.ts'
-import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
-import type { WarningWire } from '../../../contract/warning.ts'
+import { meterRecordList, meterRecordRetrieve } from '../../../contract/metering/meter-record-read.ts'
+import type { AnswerOf } from '../../../contract/operation.ts'
+import { locationRetrieve } from '../../../contract/registry/location.ts'
+import { tariffRetrieve } from '../../../contract/tariffs/tariff.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
-import type { ListOf } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
 import { energy, exactText, kilowattHours, money, percent, sumTexts, unitPrice, wholeNumber } from '../kit/amount.ts'
 import { curlBlock } from '../kit/api-requests.ts'
@@ -14,49 +14,16 @@ import { firstRecord } from '../kit/first-requests.ts'
 import { objectName } from '../kit/object-name.ts'
 import { warningNotices } from '../kit/warning-notices.ts'
 import type { PageView } from '../page-frame.ts'
-import { errorNotice, facts, field, hasOlderRows, instant, listQuery, pageLinks } from '../page-parts.ts'
+import { errorNotice, facts, field, hasOlderRows, instant, listParameters, pageLinks } from '../page-parts.ts'
 import { correctionsOfRecord } from './correction-pages.ts'
 import { estimatedTag, forecastTag } from './cost-view.ts'
 import { priceReasons } from './price-reasons.ts'
 import { unpricedReasons } from './unpriced-reasons.ts'
 
-type Piece = {
-  readonly start_time: string
-  readonly end_time: string
-  readonly energy: JsonNumber
-  readonly price: JsonNumber
-  readonly tier: JsonNumber
-  readonly cost: JsonNumber
-  readonly confidence: JsonNumber
-}
-
 /** Stored record of the API. */
-export type RecordWire = {
-  readonly id: string
-  readonly location_id: string
-  readonly device_id: string | null
-  readonly energy_flow_direction: string
-  readonly tariff_direction: 'IMPORT' | 'EXPORT' | 'LOCAL'
-  readonly currency_code: string
-  readonly status: 'PRICED' | 'UNPRICED'
-  readonly confidence: JsonNumber
-  readonly energy_submitted: JsonNumber
-  readonly batch_id: string | null
-  readonly tariff_ids: readonly string[]
-  readonly pricing_revision: number
-  readonly price_revision: number | null
-  readonly pieces: readonly Piece[]
-  readonly warnings?: readonly WarningWire[]
-  readonly time_created: string
-  readonly data: {
-    readonly start_time: string
-    readonly end_time: string
-    readonly session_reference_id: string | null
-    readonly record_reference_id: string | null
-    readonly energy: { readonly value: JsonNumber }
-    readonly tariff: { readonly cost: { readonly value: JsonNumber | null; readonly confidence: JsonNumber } }
-  }
-}
+export type RecordWire = AnswerOf<typeof meterRecordRetrieve>
+
+type Piece = RecordWire['pieces'][number]
 
 /** Path of the page of a session. */
 export const sessionPath = (reference: string): string => `/console/sessions?${new URLSearchParams({ reference })}`
@@ -149,23 +116,21 @@ const filters = [
   ['end_time', 'To', instantHint],
 ] as const
 
-const zoneOfLocation = async ({ api }: ConsoleRequest, id: string | undefined): Promise<string> => {
+const zoneOfLocation = async ({ call }: ConsoleRequest, id: string | undefined): Promise<string> => {
   if (id === undefined) return 'UTC'
-  const location = await api<LocationWire>('GET', `/locations/${id}`)
+  const location = await call(locationRetrieve, { id })
   return location.ok ? location.value.timezone : 'UTC'
 }
 
 /** List the records of a location, device, session, reference or batch. */
 const showRecords = async (request: ConsoleRequest): Promise<PageView> => {
-  const { api, query } = request
+  const { call, query } = request
   const names = filters.map(([name]) => name)
   const form = html`<form class="filter" method="get" action="/console/records">
 ${filters.map(([name, label, hint]) => field(name, label, { value: query.get(name) ?? '', ...(hint === undefined ? {} : { hint }) }))}
 <button class="quiet" type="submit">Show</button></form>`
   const hasFilter = names.slice(0, 5).some(name => (query.get(name) ?? '') !== '')
-  const list = hasFilter
-    ? await api<ListOf<RecordWire>>('GET', `/meters/records${listQuery(withInstants(query), names, 50)}`)
-    : null
+  const list = hasFilter ? await call(meterRecordList, listParameters(withInstants(query), names, 50)) : null
   const head = html`<h1>Records</h1><p class="lead">Stored records with their costs, newest start first.</p>${form}`
   if (list === null)
     return {
@@ -283,8 +248,8 @@ const recordFacts = (record: RecordWire, zone: string, names: Names): Html =>
 
 /** Show a record: its pieces, its calculation, and the reasons for its prices. */
 const showRecord = async (request: ConsoleRequest): Promise<PageView> => {
-  const { api, ids } = request
-  const found = await api<RecordWire>('GET', `/meters/records/${ids[0]}`)
+  const { call, ids } = request
+  const found = await call(meterRecordRetrieve, { id: ids[0] })
   if (!found.ok)
     return { title: 'Record', status: found.status, body: html`<h1>Record</h1>${errorNotice(found.fault)}` }
   const record = found.value
@@ -292,7 +257,7 @@ const showRecord = async (request: ConsoleRequest): Promise<PageView> => {
     zoneOfLocation(request, record.location_id),
     objectName(request, record.location_id),
     record.device_id === null ? '' : objectName(request, record.device_id),
-    Promise.all(record.tariff_ids.slice(0, 4).map(id => api<TariffWire>('GET', `/tariffs/${id}`))),
+    Promise.all(record.tariff_ids.slice(0, 4).map(id => call(tariffRetrieve, { id }))),
   ])
   const known = tariffs.flatMap(one => (one.ok ? [one.value] : []))
   const corrections = await correctionsOfRecord(request, record.id, zone)

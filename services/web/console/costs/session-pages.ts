@@ -1,6 +1,8 @@
+import { sessionCost } from '../../../contract/costs/energy-cost.ts'
 import { type JsonNumber, numberText } from '../../../contract/json/exact-number.ts'
+import { meterRecordList } from '../../../contract/metering/meter-record-read.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
-import type { ApiResult, ListOf } from '../api.ts'
+import type { ApiResult } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
 import { differenceOf, energy, exactText, kilowattHours, money, unitPrice } from '../kit/amount.ts'
 import { curlBlock } from '../kit/api-requests.ts'
@@ -11,7 +13,7 @@ import { warningNotices } from '../kit/warning-notices.ts'
 import type { PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, instant } from '../page-parts.ts'
 import { type CostWire, uncertainFacts } from './cost-view.ts'
-import { type RecordWire, recordColumns, recordTotals } from './record-pages.ts'
+import { recordColumns, recordTotals } from './record-pages.ts'
 
 /** Cost of a session as figures. */
 type SessionFigures = {
@@ -35,7 +37,7 @@ const figuresOf = (reference: string, { data, currency_code, location_timezone }
       start: element.start_time,
       end: element.end_time,
     },
-    ...{ energy: element.energy.value, cost: element.tariff.cost.value },
+    ...{ energy: element.energy.value, cost: element.tariff?.cost.value ?? null },
   }
 }
 
@@ -45,8 +47,8 @@ const meanPrice = ({ energy: wattHours, cost }: SessionFigures): number | null =
   return cost === null || kwh === 0 ? null : Number(numberText(cost)) / kwh
 }
 
-const readSession = ({ api }: ConsoleRequest, reference: string): Promise<ApiResult<CostWire>> =>
-  api<CostWire>('POST', `/costs/session/${encodeURIComponent(reference)}`, {})
+const readSession = ({ call }: ConsoleRequest, reference: string): Promise<ApiResult<CostWire>> =>
+  call(sessionCost, { id: reference })
 
 const sessionForm = (reference: string, compare: string): Html =>
   html`<form class="filter" method="get" action="/console/sessions">
@@ -119,14 +121,11 @@ ${signed(decimals(price - otherPrice), amount => unitPrice(amount, one.currency)
 }
 
 const showSession = async (request: ConsoleRequest, reference: string): Promise<PageView> => {
-  const { api, query } = request
+  const { call, query } = request
   const compare = query.get('compare')?.trim() ?? ''
   const [cost, records, otherCost, devices] = await Promise.all([
     readSession(request, reference),
-    api<ListOf<RecordWire>>(
-      'GET',
-      `/meters/records?${new URLSearchParams({ session_reference_id: reference, limit: '100' })}`,
-    ),
+    call(meterRecordList, { session_reference_id: reference, limit: 100 }),
     compare === '' ? null : readSession(request, compare),
     newestDevices(request),
   ])

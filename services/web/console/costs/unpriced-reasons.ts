@@ -1,6 +1,5 @@
-import { type TariffWire, tariffCreate } from '../../../contract/tariffs/tariff.ts'
+import { type TariffWire, tariffCreate, tariffList } from '../../../contract/tariffs/tariff.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
-import type { ListOf } from '../api.ts'
 import { type ConsoleRequest, mayDo } from '../console-request.ts'
 import { errorNotice, instant } from '../page-parts.ts'
 
@@ -33,8 +32,7 @@ const reasonOf = (tariff: TariffWire, { data }: UnpricedRecord, zone: string): H
 /** Explain why a record has no price: a reason for each energy tariff of its location. */
 export const unpricedReasons = async (request: ConsoleRequest, record: UnpricedRecord, zone: string): Promise<Html> => {
   const { location_id, tariff_direction: direction } = record
-  const query = new URLSearchParams({ location_id, direction, type: 'COMMODITY', limit: String(maxTariffs) })
-  const tariffs = await request.api<ListOf<TariffWire>>('GET', `/tariffs?${query}`)
+  const tariffs = await request.call(tariffList, { location_id, direction, type: 'COMMODITY', limit: maxTariffs })
   if (!tariffs.ok) return errorNotice(tariffs.fault)
   const reasons =
     tariffs.value.data.length === 0

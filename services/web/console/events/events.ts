@@ -1,14 +1,24 @@
-import type { EventWire } from '../../../contract/events/event.ts'
-import type { WebhookDeliveryWire } from '../../../contract/events/webhook-delivery.ts'
-import type { WebhookEndpointWire } from '../../../contract/events/webhook-endpoint.ts'
+import { type EventWire, eventList, eventRetrieve } from '../../../contract/events/event.ts'
+import { webhookDeliveryList } from '../../../contract/events/webhook-delivery.ts'
+import { webhookList } from '../../../contract/events/webhook-endpoint.ts'
 import { type Content, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
 import { curlBlock } from '../kit/api-requests.ts'
 import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
 import { idLink } from '../kit/object-name.ts'
+import { exampleRequest } from '../objects/object-kind.ts'
 import { locationKind } from '../objects/registry-kinds.ts'
-import { errorNotice, facts, field, hasOlderRows, instant, listQuery, pageLinks, showResult } from '../page-parts.ts'
+import {
+  errorNotice,
+  facts,
+  field,
+  hasOlderRows,
+  instant,
+  listParameters,
+  pageLinks,
+  showResult,
+} from '../page-parts.ts'
 import { deliveryTable } from './webhook-deliveries.ts'
 
 /** Number of events that the live list loads at once. */
@@ -55,17 +65,18 @@ const eventTable = (request: ConsoleRequest, list: ListOf<EventWire>): TableView
     rowId: one => one.id,
   })
 
-const filters = ['event_type', 'object_id']
+const filters = ['event_type', 'object_id'] as const
 
 const liveControls = html`<p class="tail">
 <button type="button" class="quiet" id="live" hidden aria-pressed="true">Live</button>
 <span id="news" role="status"></span></p>`
 
 const showEvents = async (request: ConsoleRequest) => {
-  const { api, query } = request
-  const list = await api<ListOf<EventWire>>('GET', `/events${listQuery(query, filters, tailSize)}`)
+  const { call, query } = request
+  const list = await call(eventList, listParameters(query, filters, tailSize))
   const isTail = !query.has('starting_after') && !query.has('ending_before')
-  const tail = `/console/events/tail${listQuery(query, filters, tailSize).replace(/^\?limit=\d+&?/, '?')}`
+  const { limit: _, ...tailParameters } = listParameters(query, filters)
+  const tail = `/console/events/tail?${new URLSearchParams(tailParameters)}`
   const table = list.ok ? eventTable(request, list.value) : null
   return {
     title: 'Events',
@@ -78,7 +89,7 @@ ${field('event_type', 'Type', { value: query.get('event_type') ?? '' })}
 ${field('object_id', 'Object ID or reference', { value: query.get('object_id') ?? '' })}
 <button class="quiet" type="submit">Filter</button></form>
 ${isTail ? liveControls : null}
-${list.ok && list.value.data.length === 0 && filters.every(name => (query.get(name) ?? '') === '') ? html`<div class="empty"><p>This request creates the first event:</p>${curlBlock(locationKind.example)}</div>` : null}
+${list.ok && list.value.data.length === 0 && filters.every(name => (query.get(name) ?? '') === '') ? html`<div class="empty"><p>This request creates the first event:</p>${curlBlock(exampleRequest(locationKind))}</div>` : null}
 <div id="tail" data-address="${isTail && list.ok ? tail : ''}">${showResult(list, () => table?.markup)}</div>
 ${list.ok ? pageLinks('/console/events', query, filters, list.value) : null}`,
   }
@@ -86,8 +97,8 @@ ${list.ok ? pageLinks('/console/events', query, filters, list.value) : null}`,
 
 /** Return the newest rows. The live list adds those that are new. */
 const tail = async (request: ConsoleRequest) => {
-  const { api, query } = request
-  const list = await api<ListOf<EventWire>>('GET', `/events${listQuery(query, filters, tailSize)}`)
+  const { call, query } = request
+  const list = await call(eventList, listParameters(query, filters, tailSize))
   return { fragment: html`${list.ok ? eventTable(request, list.value).rows : null}` }
 }
 
@@ -99,12 +110,12 @@ const deliveriesOf = async (
   request: ConsoleRequest,
   eventId: string,
 ): Promise<{ readonly content: Content; readonly tables: readonly TableView[] }> => {
-  const { api } = request
-  const endpoints = await api<ListOf<WebhookEndpointWire>>('GET', `/webhooks?limit=${maxEndpoints}`)
+  const { call } = request
+  const endpoints = await call(webhookList, { limit: maxEndpoints })
   if (!endpoints.ok) return { content: errorNotice(endpoints.fault), tables: [] }
   const found = await Promise.all(
     endpoints.value.data.map(async ({ id, url }) => {
-      const list = await api<ListOf<WebhookDeliveryWire>>('GET', `/webhooks/${id}/deliveries?event_id=${eventId}`)
+      const list = await call(webhookDeliveryList, { id, event_id: eventId })
       return list.ok && list.value.data.length > 0
         ? [{ id, url, table: deliveryTable(request, `to-${id}`, `Delivery to ${url}`, list.value) }]
         : []
@@ -123,8 +134,8 @@ const deliveriesOf = async (
 }
 
 const event = async (request: ConsoleRequest) => {
-  const { api, ids } = request
-  const found = await api<EventWire>('GET', `/events/${ids[0]}`)
+  const { call, ids } = request
+  const found = await call(eventRetrieve, { id: ids[0] })
   const deliveries = found.ok ? await deliveriesOf(request, found.value.id) : null
   return {
     title: 'Event',

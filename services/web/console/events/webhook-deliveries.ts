@@ -1,7 +1,9 @@
 import {
   type WebhookAttemptWire,
   type WebhookDeliveryWire,
+  webhookAttemptList,
   webhookDeliveryResend,
+  webhookDeliveryRetrieve,
 } from '../../../contract/events/webhook-delivery.ts'
 import { numberText } from '../../../contract/json/exact-number.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
@@ -9,7 +11,7 @@ import type { ListOf } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo, postRoute } from '../console-request.ts'
 import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
 import { form, type PageResult, type PageView } from '../page-frame.ts'
-import { errorNotice, facts, hasOlderRows, instant, listQuery, pageLinks, showResult } from '../page-parts.ts'
+import { errorNotice, facts, hasOlderRows, instant, listParameters, pageLinks, showResult } from '../page-parts.ts'
 
 const statusTags = {
   PENDING: ['warn', 'pending'],
@@ -115,15 +117,12 @@ const attemptTable = (request: Pick<ConsoleRequest, 'path' | 'query'>, list: Lis
 
 /** Show the error of the last attempt of the newest delivery that failed; null if there is none. */
 export const failureNotice = async (
-  { api }: Pick<ConsoleRequest, 'api'>,
+  { call }: Pick<ConsoleRequest, 'call'>,
   deliveries: readonly WebhookDeliveryWire[],
 ): Promise<Html | null> => {
   const failing = deliveries.find(({ status, attempts }) => status !== 'DELIVERED' && numberText(attempts) !== '0')
   if (failing === undefined) return null
-  const list = await api<ListOf<WebhookAttemptWire>>(
-    'GET',
-    `/webhooks/${failing.endpoint_id}/deliveries/${failing.id}/attempts?limit=1`,
-  )
+  const list = await call(webhookAttemptList, { id: failing.endpoint_id, delivery_id: failing.id, limit: 1 })
   const lastAttempt = list.ok ? list.value.data[0] : undefined
   if (lastAttempt === undefined || lastAttempt.succeeded) return null
   const outcomeText =
@@ -143,12 +142,13 @@ const deliveryFacts = (one: WebhookDeliveryWire): Html =>
   )
 
 const showDelivery = async (request: ConsoleRequest, fault: Content = null): Promise<PageView> => {
-  const { api, ids, query } = request
+  const { call, ids, query } = request
   const [endpointId = '', id = ''] = ids
-  const [path, address] = [pathOf(endpointId, id), `/webhooks/${endpointId}/deliveries/${id}`]
+  const path = pathOf(endpointId, id)
+  const delivery = { id: endpointId, delivery_id: id }
   const [deliveryResult, attempts] = await Promise.all([
-    api<WebhookDeliveryWire>('GET', address),
-    api<ListOf<WebhookAttemptWire>>('GET', `${address}/attempts${listQuery(query, [])}`),
+    call(webhookDeliveryRetrieve, delivery),
+    call(webhookAttemptList, { ...delivery, ...listParameters(query) }),
   ])
   if (!deliveryResult.ok)
     return {
@@ -173,7 +173,7 @@ ${attempts.ok ? pageLinks(path, query, [], attempts.value) : null}`,
 
 const resendDelivery = async (request: ConsoleRequest): Promise<PageResult> => {
   const [endpointId = '', id = ''] = request.ids
-  const sent = await request.api('POST', `/webhooks/${endpointId}/deliveries/${id}/resend`, {})
+  const sent = await request.call(webhookDeliveryResend, { id: endpointId, delivery_id: id })
   return sent.ok ? { to: `${pathOf(endpointId, id)}?done=resent` } : showDelivery(request, errorNotice(sent.fault))
 }
 

@@ -1,8 +1,13 @@
 import { apiVersionDates, apiVersions } from '../../../contract/api-version.ts'
-import { type WebhookDeliveryWire, webhookTest } from '../../../contract/events/webhook-delivery.ts'
+import {
+  type WebhookDeliveryWire,
+  webhookDeliveryList,
+  webhookTest,
+} from '../../../contract/events/webhook-delivery.ts'
 import {
   type WebhookEndpointWire,
   webhookDelete,
+  webhookRetrieve,
   webhookSecretRotate,
   webhookUpdate,
 } from '../../../contract/events/webhook-endpoint.ts'
@@ -13,7 +18,7 @@ import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo, postRoute } fr
 import { confirmationFault, confirmPage } from '../kit/confirm.ts'
 import type { TableView } from '../kit/data-table.ts'
 import { form, type PageResult, type PageView } from '../page-frame.ts'
-import { choice, errorNotice, facts, field, instant, listQuery, pageLinks, showResult } from '../page-parts.ts'
+import { choice, errorNotice, facts, field, instant, listParameters, pageLinks, showResult } from '../page-parts.ts'
 import { deliveryTable, failureNotice } from './webhook-deliveries.ts'
 
 const disabledReasons: Readonly<Record<string, string>> = {
@@ -57,7 +62,7 @@ export const versionOptions = apiVersions.map(one => [one, `${apiVersionDates[on
 export const versionText = ({ api_version: date }: WebhookEndpointWire): string =>
   versionOptions.find(([, text]) => text.startsWith(date))?.[1] ?? date
 
-const apiPath = ({ ids }: Pick<ConsoleRequest, 'ids'>): string => `/webhooks/${ids[0]}`
+const endpointOf = ({ ids }: Pick<ConsoleRequest, 'ids'>) => ({ id: ids[0] })
 
 const actionButton = ({ csrf }: ConsoleRequest, path: string, name: string): Html =>
   form(csrf, path, html`<button class="quiet" type="submit">${name}</button>`, 'inline')
@@ -152,11 +157,8 @@ const endpointView = async (
   { notice = null, fault = null, status = 200 }: ViewOptions = {},
 ): Promise<PageView> => {
   const [found, deliveries] = await Promise.all([
-    request.api<WebhookEndpointWire>('GET', apiPath(request)),
-    request.api<ListOf<WebhookDeliveryWire>>(
-      'GET',
-      `${apiPath(request)}/deliveries${listQuery(request.query, ['status'])}`,
-    ),
+    request.call(webhookRetrieve, endpointOf(request)),
+    request.call(webhookDeliveryList, { ...endpointOf(request), ...listParameters(request.query, ['status']) }),
   ])
   if (!found.ok)
     return { title: 'Webhook', status: found.status, body: html`<h1>Webhook</h1>${errorNotice(found.fault)}` }
@@ -206,13 +208,13 @@ const updateEndpoint = async (request: ConsoleRequest): Promise<PageResult> => {
   const text = (name: string): string => request.form.get(name)?.trim() ?? ''
   const description = text('description') === '' ? null : text('description')
   const body = { url: text('url'), event_types: readEventTypes(text('event_types')), description }
-  const saved = await request.api<WebhookEndpointWire>('PATCH', apiPath(request), body)
+  const saved = await request.call(webhookUpdate, endpointOf(request), body)
   return saved.ok ? redirectDone(request, 'changed') : endpointView(request, { fault: saved.fault })
 }
 
 /** Rotate the secret and show it in the response. The console does not store it. */
 const rotateSecret = async (request: ConsoleRequest): Promise<PageResult> => {
-  const created = await request.api<{ readonly secret: string }>('POST', `${apiPath(request)}/secret`, {})
+  const created = await request.call(webhookSecretRotate, endpointOf(request))
   return created.ok
     ? endpointView(request, {
         notice: secretNotice(created.value.secret, 'The old secret remains valid for 24 hours.'),
@@ -223,14 +225,14 @@ const rotateSecret = async (request: ConsoleRequest): Promise<PageResult> => {
 /** Ask for the host of the endpoint before its deletion. */
 const confirmDeletion = async (request: ConsoleRequest): Promise<PageResult> => {
   if (!mayDo(request, webhookDelete)) return endpointView(request)
-  const found = await request.api<WebhookEndpointWire>('GET', apiPath(request))
+  const found = await request.call(webhookRetrieve, endpointOf(request))
   if (!found.ok) return endpointView(request)
   const { host } = new URL(found.value.url)
   const path = `/console/webhooks/${request.ids[0]}`
   const isSent = request.form.has('confirm')
   const fault = isSent ? confirmationFault(request, host) : null
   if (isSent && fault === null) {
-    const removed = await request.api('DELETE', apiPath(request))
+    const removed = await request.call(webhookDelete, endpointOf(request))
     return removed.ok ? { to: '/console/webhooks?done=removed' } : failedView(request, removed)
   }
   return confirmPage(request, {
@@ -246,7 +248,7 @@ cannot be restored.</p>`,
 }
 
 const setStatus = (status: WebhookEndpointWire['status']) =>
-  actionRoute(request => request.api<WebhookEndpointWire>('PATCH', apiPath(request), { status }), status.toLowerCase())
+  actionRoute(request => request.call(webhookUpdate, endpointOf(request), { status }), status.toLowerCase())
 
 const resendRange = (request: ConsoleRequest): Promise<ApiResult<unknown>> => {
   const utc = (name: string): string => `${request.form.get(name) ?? ''}:00Z`.replace(/(:\d\d:\d\d):00Z$/, '$1Z')
@@ -255,7 +257,7 @@ const resendRange = (request: ConsoleRequest): Promise<ApiResult<unknown>> => {
     end_time: utc('end_time'),
     include_delivered: request.form.get('include_delivered') === 'true',
   }
-  return request.api('POST', `${apiPath(request)}/resends`, body)
+  return request.call(webhookResendCreate, endpointOf(request), body)
 }
 
 export const endpointRoutes: readonly ConsoleRoute[] = [
@@ -264,7 +266,7 @@ export const endpointRoutes: readonly ConsoleRoute[] = [
   postRoute('/console/webhooks/:endpoint/rotate', rotateSecret),
   postRoute(
     '/console/webhooks/:endpoint/test',
-    actionRoute(request => request.api('POST', `${apiPath(request)}/test`, {}), 'tested'),
+    actionRoute(request => request.call(webhookTest, endpointOf(request)), 'tested'),
   ),
   postRoute('/console/webhooks/:endpoint/enable', setStatus('ENABLED')),
   postRoute('/console/webhooks/:endpoint/disable', setStatus('DISABLED')),

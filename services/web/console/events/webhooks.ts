@@ -1,13 +1,22 @@
 import { type ApiVersion, apiVersions } from '../../../contract/api-version.ts'
-import { type WebhookEndpointWire, webhookCreate } from '../../../contract/events/webhook-endpoint.ts'
+import { type WebhookEndpointWire, webhookCreate, webhookList } from '../../../contract/events/webhook-endpoint.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
-import type { Fault, ListOf } from '../api.ts'
+import type { Fault } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo, postRoute } from '../console-request.ts'
 import { curlBlock } from '../kit/api-requests.ts'
 import { type Column, dataTable } from '../kit/data-table.ts'
 import { firstEndpoint } from '../kit/first-requests.ts'
 import { form, type PageView } from '../page-frame.ts'
-import { choice, errorNotice, field, hasOlderRows, instant, listQuery, pageLinks, showResult } from '../page-parts.ts'
+import {
+  choice,
+  errorNotice,
+  field,
+  hasOlderRows,
+  instant,
+  listParameters,
+  pageLinks,
+  showResult,
+} from '../page-parts.ts'
 import { deliveryRoutes } from './webhook-deliveries.ts'
 import {
   endpointRoutes,
@@ -80,8 +89,8 @@ const showEndpoints = async (
   notice: Content = null,
   draft: Draft = emptyDraft(request),
 ): Promise<PageView> => {
-  const { api, query } = request
-  const endpoints = await api<ListOf<WebhookEndpointWire>>('GET', `/webhooks${listQuery(query, [])}`)
+  const { call, query } = request
+  const endpoints = await call(webhookList, listParameters(query))
   const table = endpoints.ok
     ? dataTable(request, {
         ...{ id: 'webhooks', label: 'Webhook endpoints', columns: endpointColumns, items: endpoints.value.data },
@@ -106,24 +115,16 @@ ${
 }
 
 const createEndpoint = async (request: ConsoleRequest): Promise<PageView> => {
-  const [url, types, description] = ['url', 'event_types', 'description'].map(
+  const [url = '', types = '', description = ''] = ['url', 'event_types', 'description'].map(
     name => request.form.get(name)?.trim() ?? '',
   )
-  const body = { url, event_types: readEventTypes(types ?? ''), ...(description === '' ? {} : { description }) }
+  const body = { url, event_types: readEventTypes(types), ...(description === '' ? {} : { description }) }
   const version = apiVersions.find(one => one === request.form.get('api_version')) ?? request.session.defaultApiVersion
-  const created = await request.api<WebhookEndpointWire & { readonly secret: string }>(
-    'POST',
-    '/webhooks',
-    body,
-    version,
-  )
+  const created = await request.call(webhookCreate, {}, body, version)
   return created.ok
     ? showEndpoints(request, secretNotice(created.value.secret))
     : showEndpoints(request, null, {
-        url: url ?? '',
-        types: types ?? '',
-        description: description ?? '',
-        version,
+        ...{ url, types, description, version },
         fault: created.fault,
       })
 }

@@ -1,4 +1,4 @@
-import type { SearchHit, SearchKind, SearchWire } from '../../../contract/registry/search.ts'
+import { objectSearch, type SearchHit, type SearchKind } from '../../../contract/registry/search.ts'
 import { type Content, html } from '../../ui-kit/html.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
 import type { PageResult } from '../page-frame.ts'
@@ -35,11 +35,11 @@ const group = (kind: SearchKind, hits: readonly SearchHit[]): Content => {
 const isId = (text: string): boolean => /^[a-z]{3}_[0-9a-f]{24}$/.test(text)
 
 /** Show the objects that match a text. A complete id leads to its page at once. */
-const showResults = async ({ api, query }: ConsoleRequest): Promise<PageResult> => {
+const showResults = async ({ call, query }: ConsoleRequest): Promise<PageResult> => {
   const text = query.get('query')?.trim() ?? ''
   if (text === '')
     return { title: 'Find', body: html`<h1>Find</h1><p class="lead">Enter a part of an own reference, or an id.</p>` }
-  const found = await api<SearchWire>('GET', `/search?${new URLSearchParams({ query: text })}`)
+  const found = await call(objectSearch, { query: text })
   if (!found.ok) return { title: 'Find', status: found.status, body: html`<h1>Find</h1>${errorNotice(found.fault)}` }
   const { data } = found.value
   const [first] = data

@@ -5,7 +5,7 @@ import { isFailure } from '../../../platform/failure.ts'
 import { CallError } from '../../../reading-import/call-service.ts'
 import { UsageError } from '../../../reading-import/usage-error.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
-import { apiFor } from '../api.ts'
+import { apiCallsOf, apiFor } from '../api.ts'
 import type { ConsoleDependencies } from '../console-dependencies.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
 import { type LocationNames, newestLocations } from '../kit/location-names.ts'
@@ -219,7 +219,7 @@ export const importAnswers = (dependencies: ConsoleDependencies) => {
           : importParts(dependencies, answered, prepared, stop.signal)
       if (raw.headers.has('x-part')) return streamAnswer(null, importPath, request, { parts, end })
       const sign = (subject: TokenGrant) => dependencies.bearerTokens.sign(subject, at)
-      const names = await newestLocations({ api: apiFor({ fetch: dependencies.fetch, sign }, session, []) })
+      const names = await newestLocations(apiCallsOf(apiFor({ fetch: dependencies.fetch, sign }, session, [])))
       return streamAnswer(
         importPage(request, names, { form: prepared?.form ?? sent.form, part: partsMarker }),
         importPath,

@@ -13,10 +13,13 @@ export type ApiCall = {
 /** Quote a text for a shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
+/** Encoded mark of an id that the reader fills in, such as loc_…. */
+const openMark = encodeURIComponent('…')
+
 /** Write a request as a curl command. Its address and key are variables of the shell. */
 const curlOf = ({ method, path, body, apiVersion = 'current' }: ApiCall): string =>
   [
-    `curl -X ${method} "$WATTLEDGER_URL"${quoted(path)}`,
+    `curl -X ${method} "$WATTLEDGER_URL"${quoted(path.replaceAll(openMark, '…'))}`,
     `-H "Authorization: Bearer $WATTLEDGER_KEY" -H 'Api-Version: ${apiVersionDates[apiVersion]}'`,
     ...(body === undefined ? [] : [`-H 'Content-Type: application/json' -d ${quoted(JSON.stringify(body))}`]),
   ].join(' \\\n  ')

@@ -1,4 +1,6 @@
+import { callRequest, type ParametersOf, type SentBodyOf } from '../../../contract/call.ts'
 import type { DryRunWire } from '../../../contract/dry-run.ts'
+import type { AnswerOf, Operation } from '../../../contract/operation.ts'
 import { type Content, html } from '../../ui-kit/html.ts'
 import type { ApiResult } from '../api.ts'
 import type { ConsoleRequest } from '../console-request.ts'
@@ -7,11 +9,11 @@ import { counted } from './amount.ts'
 import { curlBlock } from './api-requests.ts'
 import { confirmationFault, confirmPage } from './confirm.ts'
 
-/** Change with a dry run. `path` is in the API, without a query. */
-type CheckedChange = {
-  readonly method: 'POST' | 'PATCH' | 'DELETE'
-  readonly path: string
-  readonly body?: object
+/** Change with a dry run. */
+type CheckedChange<O extends Operation> = {
+  readonly operation: O
+  readonly parameters: ParametersOf<O>
+  readonly body?: SentBodyOf<O>
   readonly title: string
   readonly effects?: Content
   /** Path of the page that makes the change. */
@@ -46,20 +48,20 @@ ${
  * Show what a change does to stored costs and ask for confirmation; after the confirmation, make the change and return
  * its result. A refused dry run returns its refusal.
  */
-export const checkedChange = async <T>(
+export const checkedChange = async <O extends Operation>(
   request: ConsoleRequest,
-  { method, path, body, typed, fields, effects, ...page }: CheckedChange,
-): Promise<PageView | ApiResult<T>> => {
-  const { form: sent, api } = request
+  { operation, parameters, body, typed, fields, effects, ...page }: CheckedChange<O>,
+): Promise<PageView | ApiResult<AnswerOf<O>>> => {
+  const { form: sent, call, dryRun } = request
   const isChecked = sent.has('checked')
   const fault = isChecked && typed !== null ? confirmationFault(request, typed) : null
-  if (isChecked && fault === null) return api<T>(method, path, body)
-  const effect = await api<DryRunWire>(method, `${path}?dry_run=true`, body)
+  if (isChecked && fault === null) return call(operation, parameters, body)
+  const effect = await dryRun(operation, parameters, body)
   if (!effect.ok) return effect
   const hidden = Object.fromEntries(fields.map(name => [name, sent.get(name) ?? '']))
   return confirmPage(request, {
     ...page,
-    effects: html`${effects}${dryRunText(effect.value)}<details><summary>As curl</summary>${curlBlock({ method, path, body })}</details>`,
+    effects: html`${effects}${dryRunText(effect.value)}<details><summary>As curl</summary>${curlBlock(callRequest(operation, parameters, body))}</details>`,
     typed,
     fault,
     isRefused: isRefused(effect.value),

@@ -1,14 +1,13 @@
-import type { DeviceWire } from '../../../contract/registry/device.ts'
+import { deviceList } from '../../../contract/registry/device.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
-import type { ListOf } from '../api.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 
 /** Names or own references of devices by their ids. */
 export type DeviceNames = ReadonlyMap<string, string>
 
 /** Read the names of the newest 100 devices. Empty if the API refuses. */
-export const newestDevices = async ({ api }: Pick<ConsoleRequest, 'api'>): Promise<DeviceNames> => {
-  const list = await api<ListOf<DeviceWire>>('GET', '/devices?limit=100')
+export const newestDevices = async ({ call }: Pick<ConsoleRequest, 'call'>): Promise<DeviceNames> => {
+  const list = await call(deviceList, { limit: 100 })
   return new Map(list.ok ? list.value.data.map(one => [one.id, one.display_name ?? one.reference_id]) : [])
 }
 

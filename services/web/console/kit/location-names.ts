@@ -1,7 +1,6 @@
-import type { LocationWire } from '../../../contract/registry/location.ts'
+import { locationList } from '../../../contract/registry/location.ts'
 import { anyKindPrefix } from '../../../domain/reference.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
-import type { ListOf } from '../api.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 import { field } from '../page-parts.ts'
 import type { Column } from './data-table.ts'
@@ -14,8 +13,8 @@ export type LocationNames = ReadonlyMap<string, { readonly name: string | null; 
 const known = 100
 
 /** Read the newest 100 locations. Empty if the API refuses. */
-export const newestLocations = async ({ api }: Pick<ConsoleRequest, 'api'>): Promise<LocationNames> => {
-  const list = await api<ListOf<LocationWire>>('GET', `/locations?limit=${known}`)
+export const newestLocations = async ({ call }: Pick<ConsoleRequest, 'call'>): Promise<LocationNames> => {
+  const list = await call(locationList, { limit: known })
   return new Map(
     list.ok
       ? list.value.data.map(({ id, display_name: name, reference_id: reference }) => [

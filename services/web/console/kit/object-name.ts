@@ -1,17 +1,35 @@
+import { calendarRetrieve } from '../../../contract/calendars/calendar.ts'
+import type { OperationOf } from '../../../contract/call.ts'
+import { planRetrieve } from '../../../contract/plans/plan.ts'
+import { customerRetrieve } from '../../../contract/registry/customer.ts'
+import { deviceRetrieve } from '../../../contract/registry/device.ts'
+import { locationRetrieve } from '../../../contract/registry/location.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 
-const collections: Readonly<Record<string, string>> = {
+/** Names of an object, as far as its kind has them. */
+type Named = {
+  readonly display_name?: string | null
+  readonly reference_id?: string | null
+  readonly name?: string
+}
+
+/** Reads of the objects with a name, by the prefix of their ids. */
+const retrievals: Readonly<Record<string, OperationOf<Named, '/{id}'>>> = {
+  loc_: locationRetrieve,
+  dev_: deviceRetrieve,
+  cus_: customerRetrieve,
+  cal_: calendarRetrieve,
+  pln_: planRetrieve,
+}
+
+/** Pages of objects by the prefix of their ids. */
+const pages: Readonly<Record<string, string>> = {
   loc_: 'locations',
   dev_: 'devices',
   cus_: 'customers',
   cal_: 'calendars',
   pln_: 'plans',
-}
-
-/** Pages of objects by the prefix of their ids. */
-const pages: Readonly<Record<string, string>> = {
-  ...collections,
   trf_: 'tariffs',
   chg_: 'charges',
   mre_: 'records',
@@ -27,23 +45,17 @@ export const idLink = (id: string): Html => {
   return page === undefined ? html`<code>${id}</code>` : html`<a href="/console/${page}/${id}"><code>${id}</code></a>`
 }
 
-type Named = {
-  readonly display_name?: string | null
-  readonly reference_id?: string | null
-  readonly name?: string
-}
-
 /** Return the name or own reference of an object; its id if it has none. */
-export const objectName = async ({ api }: Pick<ConsoleRequest, 'api'>, id: string): Promise<string> => {
-  const collection = collections[id.slice(0, 4)]
-  if (collection === undefined) return id
-  const found = await api<Named>('GET', `/${collection}/${encodeURIComponent(id)}`)
+export const objectName = async ({ call }: Pick<ConsoleRequest, 'call'>, id: string): Promise<string> => {
+  const retrieve = retrievals[id.slice(0, 4)]
+  if (retrieve === undefined) return id
+  const found = await call(retrieve, { id })
   return found.ok ? (found.value.display_name ?? found.value.reference_id ?? found.value.name ?? id) : id
 }
 
 /** Return links to the pages of objects, by their own references or names. */
 export const objectLinks = async (
-  request: Pick<ConsoleRequest, 'api'>,
+  request: Pick<ConsoleRequest, 'call'>,
   ids: readonly (string | null)[],
 ): Promise<ReadonlyMap<string | null, Html>> => {
   const known = ids.filter(id => id !== null)
@@ -51,7 +63,7 @@ export const objectLinks = async (
     const name = await objectName(request, id)
     return [
       id,
-      html`<a href="/console/${collections[id.slice(0, 4)]}/${id}">${name === id ? html`<code>${id}</code>` : name}</a>`,
+      html`<a href="/console/${pages[id.slice(0, 4)]}/${id}">${name === id ? html`<code>${id}</code>` : name}</a>`,
     ]
   })
   return new Map(await Promise.all(links))

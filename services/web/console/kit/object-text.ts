@@ -1,4 +1,7 @@
 import { resolveReference, unknownReferenceMessage } from '../../../contract/reference.ts'
+import { customerRetrieve } from '../../../contract/registry/customer.ts'
+import { deviceRetrieve } from '../../../contract/registry/device.ts'
+import { locationRetrieve } from '../../../contract/registry/location.ts'
 import {
   anyKindPrefix,
   noReferenceIds,
@@ -63,12 +66,14 @@ export const withObjectTexts = (sent: URLSearchParams): URLSearchParams =>
     }),
   )
 
+const retrievals = { location: locationRetrieve, device: deviceRetrieve, customer: customerRetrieve } as const
+
 /**
  * Return the id of an object. A text that is no reference is returned unchanged.
  * Refuses `not_found` and `reference_ambiguous`.
  */
 export const findObject = async (
-  { api }: Pick<ConsoleRequest, 'api'>,
+  { call }: Pick<ConsoleRequest, 'call'>,
   text: string,
   kinds: readonly ReferenceKind[],
 ): Promise<ApiResult<string>> => {
@@ -76,8 +81,7 @@ export const findObject = async (
   if (named === null) return { ok: true, value: text }
   const found = { ...noReferenceIds }
   for (const kind of named.kinds) {
-    const path = `/${kind}s/${encodeURIComponent(`${anyKindPrefix}${named.reference}`)}`
-    const object = await api<{ readonly id: string }>('GET', path)
+    const object = await call(retrievals[kind], { id: `${anyKindPrefix}${named.reference}` })
     if (object.ok) found[kind] = new Map([[named.reference, object.value.id]])
     else if (object.status !== 404) return object
   }

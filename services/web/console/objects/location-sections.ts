@@ -1,6 +1,9 @@
+import { intervalCost } from '../../../contract/costs/energy-cost.ts'
 import { type JsonNumber, numberText } from '../../../contract/json/exact-number.ts'
+import type { AnswerOf } from '../../../contract/operation.ts'
+import { priceRetrieve } from '../../../contract/prices/price.ts'
 import type { LocationWire } from '../../../contract/registry/location.ts'
-import type { LocationStatusWire } from '../../../contract/registry/location-status.ts'
+import { type LocationStatusWire, locationStatusRetrieve } from '../../../contract/registry/location-status.ts'
 import { writeInstant } from '../../../domain/instant.ts'
 import { hourMs } from '../../../domain/interval.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
@@ -11,21 +14,8 @@ import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
 import { choice, instant, showResult } from '../page-parts.ts'
 import type { Sections } from './object-kind.ts'
 
-type PriceValue = { readonly value: JsonNumber | null; readonly confidence: JsonNumber }
-type Prices = {
-  readonly data: readonly { readonly valid_from: string; readonly valid_to: string; readonly price: PriceValue }[]
-}
-type Costs = {
-  readonly includes_devices?: boolean
-  readonly warning?: string
-  readonly data: readonly {
-    readonly start_time: string
-    readonly end_time: string
-    readonly energy: { readonly value: JsonNumber }
-    readonly tariff: { readonly cost: PriceValue }
-    readonly unpriced_records?: JsonNumber
-  }[]
-}
+type Prices = AnswerOf<typeof priceRetrieve>
+type Costs = AnswerOf<typeof intervalCost>
 
 const dayMs = 24 * hourMs
 const directionLabels = [
@@ -137,7 +127,7 @@ const priceSection = (prices: ApiResult<Prices>, { timezone, currency_code }: Lo
   const unit = `${currency_code} per kWh`
   return showResult(prices, ({ data }) => {
     const points = data.slice(0, maxElements).flatMap(({ valid_from, valid_to, price }): readonly ChartPoint[] => {
-      if (price.value === null) return []
+      if (price === undefined) return []
       const value = numberText(price.value)
       return [{ from: valid_from, to: valid_to, value, cells: [value, numberText(price.confidence)] }]
     })
@@ -164,7 +154,7 @@ const costSection = (costs: ApiResult<Costs>, { timezone, currency_code }: Locat
     const days = data.slice(1)
     const isPriced = days.every(({ unpriced_records: unpriced }) => unpriced === undefined)
     const points = days.map(({ start_time, end_time, energy, tariff, unpriced_records: unpriced }): ChartPoint => {
-      const cost = tariff.cost.value === null ? '0' : numberText(tariff.cost.value)
+      const cost = numberText(tariff?.cost.value ?? 0)
       const unpricedCount = unpriced === undefined ? '' : numberText(unpriced)
       return {
         from: start_time,
@@ -196,7 +186,7 @@ ${choice('hours', 'Price period', priceRanges, hours)}
 
 /** Show current prices of a location, its costs of the last 30 days, and the status of its tariffs. */
 export const locationSections = async (request: ConsoleRequest, location: LocationWire): Promise<Sections> => {
-  const { api, path, query, at } = request
+  const { call, path, query, at } = request
   const { id, timezone } = location
   const direction = chooseValue(directionLabels, query.get('direction'), 'IMPORT')
   const hours = chooseValue(priceRanges, query.get('hours'), '48')
@@ -208,9 +198,9 @@ export const locationSections = async (request: ConsoleRequest, location: Locati
   }
   const costInterval = { start_time: writeInstant(at - 31 * dayMs), end_time: writeInstant(at) }
   const [status, prices, costs] = await Promise.all([
-    api<LocationStatusWire>('GET', `/locations/${id}/status`),
-    api<Prices>('POST', `/prices/${id}`, priceInterval),
-    api<Costs>('POST', `/costs/interval/${id}?aggregation=DAY&tariff_direction=${direction}`, costInterval),
+    call(locationStatusRetrieve, { id }),
+    call(priceRetrieve, { id }, priceInterval),
+    call(intervalCost, { id, aggregation: 'DAY', tariff_direction: direction }, costInterval),
   ])
   const tariffs = status.ok ? statusTable(request, status.value, timezone) : null
   return {

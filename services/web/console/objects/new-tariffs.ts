@@ -1,9 +1,10 @@
+import type { SentBodyOf } from '../../../contract/call.ts'
 import type { DryRunWire } from '../../../contract/dry-run.ts'
-import type { LocationWire } from '../../../contract/registry/location.ts'
-import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
+import { type LocationWire, locationRetrieve } from '../../../contract/registry/location.ts'
+import { tariffCreate } from '../../../contract/tariffs/tariff.ts'
 import type { TariffDirection, TariffType } from '../../../domain/tariff/tariff.ts'
 import { type Content, html } from '../../ui-kit/html.ts'
-import type { Api, ApiResult } from '../api.ts'
+import type { ApiCalls, ApiResult } from '../api.ts'
 import { counted, sumTexts, wholeNumber } from '../kit/amount.ts'
 import { readLocal, zoneOf } from '../kit/dates.ts'
 import { type ReadRows, scheduleBody } from './schedule-rows.ts'
@@ -21,7 +22,7 @@ export type NewTariff = {
 
 /** Location of the list as entered, with the body that creates its tariff, or with the reason of a refusal. */
 type Entry = { readonly location: string; readonly currency: string } & (
-  | { readonly body: object }
+  | { readonly body: SentBodyOf<typeof tariffCreate> }
   | { readonly message: string }
 )
 
@@ -39,7 +40,7 @@ const checkingMs = 10_000
 /** Requests at once. */
 const groupSize = 10
 
-const bodyOf = (tariff: NewTariff, { id, timezone }: LocationWire): object => {
+const bodyOf = (tariff: NewTariff, { id, timezone }: LocationWire): SentBodyOf<typeof tariffCreate> => {
   const instantOf = (text: string) => (text === '' ? undefined : (readLocal(zoneOf(timezone), text) ?? text))
   return {
     location_id: id,
@@ -58,10 +59,14 @@ const inGroups = async <Item, T>(items: readonly Item[], work: (item: Item) => P
 }
 
 /** Read the locations of a list. A location that comes again, by whatever name, is refused. */
-const readEntries = async (api: Api, tariff: NewTariff, locations: readonly string[]): Promise<readonly Entry[]> => {
+const readEntries = async (
+  { call }: ApiCalls,
+  tariff: NewTariff,
+  locations: readonly string[],
+): Promise<readonly Entry[]> => {
   const found = await inGroups(locations, async location => ({
     location,
-    result: await api<LocationWire>('GET', `/locations/${encodeURIComponent(location)}`),
+    result: await call(locationRetrieve, { id: location }),
   }))
   const seen = new Set<string>()
   return found.map(({ location, result }) => {
@@ -75,15 +80,15 @@ const readEntries = async (api: Api, tariff: NewTariff, locations: readonly stri
 
 /** Create a tariff at each location of a list. */
 export const createTariffs = async (
-  api: Api,
+  calls: ApiCalls,
   tariff: NewTariff,
   locations: readonly string[],
 ): Promise<readonly Made[]> => {
   const made: Made[] = []
-  for (const { location, ...entry } of await readEntries(api, tariff, locations)) {
+  for (const { location, ...entry } of await readEntries(calls, tariff, locations)) {
     if ('message' in entry) made.push({ location, id: null, message: entry.message })
     else {
-      const created = await api<TariffWire>('POST', '/tariffs', entry.body)
+      const created = await calls.call(tariffCreate, {}, entry.body)
       made.push(
         created.ok
           ? { location, id: created.value.id, message: '' }
@@ -121,17 +126,17 @@ const checkText = (checked: readonly Checked[], open: number): Content => {
  * checked in time are counted.
  */
 export const checkTariffs = async (
-  api: Api,
+  calls: ApiCalls,
   tariff: NewTariff,
   locations: readonly string[],
   elapsed: () => number = () => performance.now(),
 ): Promise<NewTariffCheck> => {
   const startedAt = elapsed()
-  const entries = await readEntries(api, tariff, locations)
+  const entries = await readEntries(calls, tariff, locations)
   const results = await inGroups(entries, async ({ location, ...entry }) => {
     if ('message' in entry) return { location, message: entry.message }
     if (elapsed() - startedAt >= checkingMs) return null
-    return checkedOf(location, await api<DryRunWire>('POST', '/tariffs?dry_run=true', entry.body))
+    return checkedOf(location, await calls.dryRun(tariffCreate, {}, entry.body))
   })
   const checked = results.filter(one => one !== null)
   return {

@@ -1,3 +1,4 @@
+import type { FormBody } from '../../../contract/call.ts'
 import { parseExactJson } from '../../../contract/json/exact-json.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
@@ -6,9 +7,10 @@ import { choice, field } from '../page-parts.ts'
 import { readText, writeText } from './line-formats.ts'
 import type { FormMember } from './object-kind.ts'
 
-export type FormResult =
-  | { readonly ok: true; readonly body: Readonly<Record<string, unknown>> }
-  | { readonly ok: false; readonly fault: Fault }
+/** Mark members that the inputs of a form made as the body of a request. */
+export const formBody = (members: Readonly<Record<string, unknown>>): FormBody => members as object as FormBody
+
+export type FormResult = { readonly ok: true; readonly body: FormBody } | { readonly ok: false; readonly fault: Fault }
 
 const invalid = ({ name, label, format }: FormMember): FormResult => ({
   ok: false,
@@ -77,7 +79,7 @@ export const readBody = (
     if (type === 'whole') Object.assign(body, value)
     else setAt(body, name, value)
   }
-  return { ok: true, body }
+  return { ok: true, body: formBody(body) }
 }
 
 /** Create an input of several lines. */

@@ -1,6 +1,7 @@
+import { callRequest, type OperationOf } from '../../../contract/call.ts'
 import type { Content } from '../../ui-kit/html.ts'
+import type { ListOf } from '../api.ts'
 import type { ConsoleRequest } from '../console-request.ts'
-import type { ApiCall } from '../kit/api-requests.ts'
 import type { Column, TableView } from '../kit/data-table.ts'
 import type { TextFormat } from './line-formats.ts'
 
@@ -20,11 +21,11 @@ export type FormMember = {
   readonly isFixed?: boolean
 }
 
-/** Way to end an object. `query` selects it in the API. */
+/** Way to end an object. `parameters` select it in the API. */
 export type Deletion<Wire> = {
   readonly name: string
   readonly label: string
-  readonly query: string
+  readonly parameters?: Readonly<Record<string, boolean>>
   readonly effects: (request: ConsoleRequest, object: Wire) => Promise<Content>
 }
 
@@ -38,17 +39,33 @@ export type Sections = {
 /** Values of a filter with their labels. */
 export type FilterOptions = readonly (readonly [value: string, label: string])[]
 
-/** Kind of object of the API with its pages: a list, a page for each object, and forms. */
-export type ObjectKind<Wire extends { readonly id: string }> = {
-  /** Path in the API, and below /console: `/locations`. */
+/** Return the request that creates the first object of a kind. */
+export const exampleRequest = ({
+  operations,
+  example,
+}: {
+  readonly operations: { readonly create: OperationOf<{ readonly id: string }> }
+  readonly example: object
+}) => callRequest(operations.create, {}, example)
+
+/** Kind of object of the API with its pages: a list, a page for each object, and forms. `Listed`: object in lists. */
+export type ObjectKind<Wire extends { readonly id: string }, Listed extends { readonly id: string } = Wire> = {
+  /** Path below /console: `/locations`. */
   readonly path: string
+  readonly operations: {
+    readonly list: OperationOf<ListOf<Listed>>
+    readonly retrieve: OperationOf<Wire, '/{id}'>
+    readonly create: OperationOf<{ readonly id: string }>
+    readonly update: OperationOf<{ readonly id: string }, '/{id}'>
+    readonly delete: OperationOf<object, '/{id}'>
+  }
   /** Name in lower case: "location". */
   readonly name: string
   readonly title: string
   readonly lead: string
-  readonly columns: readonly Column<Wire>[]
+  readonly columns: readonly Column<Listed>[]
   /** The list has a column with the location of each object. */
-  readonly locationOf?: (object: Wire) => string
+  readonly locationOf?: (object: Listed) => string
   /** Query parameters of the list with their labels. With options, the filter is a selection. */
   readonly filters: readonly (readonly [name: string, label: string, options?: FilterOptions])[]
   readonly nameOf: (object: Wire) => string
@@ -64,8 +81,8 @@ export type ObjectKind<Wire extends { readonly id: string }> = {
   /** Links to forms about the object, for users who may change data. */
   readonly formsOf?: (object: Wire) => readonly (readonly [label: string, href: string])[]
   readonly sections?: (request: ConsoleRequest, object: Wire) => Promise<Sections>
-  /** Request that creates the first object, for empty lists. */
-  readonly example: ApiCall
+  /** Body that creates the first object, for empty lists. */
+  readonly example: object
   /** Members of the form that creates an object. Empty: another page creates it. */
   readonly members: readonly FormMember[]
   /** Members of the form for changes. Default: the members that are not fixed. */
@@ -77,6 +94,6 @@ export type ObjectKind<Wire extends { readonly id: string }> = {
   /** Members of an object that the form for changes contains. Absent: the object cannot be changed. */
   readonly editable?: (object: Wire) => Readonly<Record<string, unknown>>
   readonly deletions: readonly Deletion<Wire>[]
-  /** The API can answer what a change would do. */
+  /** The pages ask the API what a change would do. */
   readonly hasDryRun?: boolean
 }

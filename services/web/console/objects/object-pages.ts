@@ -1,6 +1,6 @@
-import type { DryRunWire as DryRun } from '../../../contract/dry-run.ts'
+import { callRequest } from '../../../contract/call.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
-import type { Fault, ListOf } from '../api.ts'
+import type { Fault } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo, postRoute } from '../console-request.ts'
 import { curlBlock } from '../kit/api-requests.ts'
 import { checkedChange, dryRunText, isRefused } from '../kit/checked-change.ts'
@@ -9,9 +9,9 @@ import { dataTable } from '../kit/data-table.ts'
 import { locationColumn, newestLocations } from '../kit/location-names.ts'
 import { objectLinks } from '../kit/object-name.ts'
 import { form, type PageResult, type PageView } from '../page-frame.ts'
-import { choice, errorNotice, facts, field, hasOlderRows, listQuery, pageLinks } from '../page-parts.ts'
+import { choice, errorNotice, facts, field, hasOlderRows, listParameters, pageLinks } from '../page-parts.ts'
 import { formFields, formText, inputOf, readBody } from './object-form.ts'
-import type { Deletion, FilterOptions, FormMember, ObjectKind } from './object-kind.ts'
+import { type Deletion, exampleRequest, type FilterOptions, type FormMember, type ObjectKind } from './object-kind.ts'
 
 type AnyObject = { readonly id: string }
 
@@ -26,22 +26,27 @@ const problem = (title: string, status: number, fault: Fault): PageView => ({
   body: html`<h1>${title}</h1>${errorNotice(fault)}`,
 })
 
-const emptyList = <Wire extends AnyObject>(
-  { title, name, example }: ObjectKind<Wire>,
+const emptyList = <Wire extends AnyObject, Listed extends AnyObject>(
+  kind: ObjectKind<Wire, Listed>,
   isFiltered: boolean,
   mayCreate: boolean,
-): Content =>
-  isFiltered
+): Content => {
+  const { title, name } = kind
+  return isFiltered
     ? html`<p>No ${title.toLowerCase()} match the filter.</p>`
-    : html`<p>No ${title.toLowerCase()} yet. ${mayCreate ? `Create the first ${name} here, or with this request:` : `This request creates the first ${name}:`}</p>${curlBlock(example)}`
+    : html`<p>No ${title.toLowerCase()} yet. ${mayCreate ? `Create the first ${name} here, or with this request:` : `This request creates the first ${name}:`}</p>${curlBlock(exampleRequest(kind))}`
+}
 
 const filterInput = (name: string, label: string, value: string, options?: FilterOptions): Html =>
   options === undefined ? field(name, label, { value }) : choice(name, label, [['', 'All'], ...options], value)
 
-const showList = async <Wire extends AnyObject>(kind: ObjectKind<Wire>, request: ConsoleRequest): Promise<PageView> => {
-  const { api, query } = request
+const showList = async <Wire extends AnyObject, Listed extends AnyObject>(
+  kind: ObjectKind<Wire, Listed>,
+  request: ConsoleRequest,
+): Promise<PageView> => {
+  const { call, query } = request
   const names = kind.filters.map(([name]) => name)
-  const list = await api<ListOf<Wire>>('GET', `${kind.path}${listQuery(query, names)}`)
+  const list = await call(kind.operations.list, listParameters(query, names))
   if (!list.ok) return problem(kind.title, list.status, list.fault)
   const id = kind.path.slice(1)
   const isFiltered = names.some(name => (query.get(name) ?? '') !== '')
@@ -74,7 +79,11 @@ ${table.markup}${pageLinks(consolePath(kind), query, retained, list.value)}`,
   }
 }
 
-const actionsOf = <Wire extends AnyObject>(kind: ObjectKind<Wire>, request: ConsoleRequest, object: Wire): Content => {
+const actionsOf = <Wire extends AnyObject, Listed extends AnyObject>(
+  kind: ObjectKind<Wire, Listed>,
+  request: ConsoleRequest,
+  object: Wire,
+): Content => {
   const path = consolePath(kind, object.id)
   const buttons = (links: readonly (readonly [label: string, href: string])[] = []) =>
     links.map(([label, href]) => html`<a class="button" href="${href}">${label}</a>`)
@@ -92,11 +101,11 @@ const actionsOf = <Wire extends AnyObject>(kind: ObjectKind<Wire>, request: Cons
   return html`<div class="actions">${buttons(kind.linksOf?.(object))}${changes}</div>`
 }
 
-const showObject = async <Wire extends AnyObject>(
-  kind: ObjectKind<Wire>,
+const showObject = async <Wire extends AnyObject, Listed extends AnyObject>(
+  kind: ObjectKind<Wire, Listed>,
   request: ConsoleRequest,
 ): Promise<PageView> => {
-  const found = await request.api<Wire>('GET', `${kind.path}/${request.ids[0]}`)
+  const found = await request.call(kind.operations.retrieve, { id: request.ids[0] })
   if (!found.ok) return problem(capitalised(kind.name), found.status, found.fault)
   const object = found.value
   const [sections, links] = await Promise.all([
@@ -147,11 +156,11 @@ const sentValue =
   ({ name }: FormMember): string =>
     sent.get(name) ?? ''
 
-const createObject = async <Wire extends AnyObject>(
-  kind: ObjectKind<Wire>,
+const createObject = async <Wire extends AnyObject, Listed extends AnyObject>(
+  kind: ObjectKind<Wire, Listed>,
   request: ConsoleRequest,
 ): Promise<PageResult> => {
-  const { form: sent, api, query } = request
+  const { form: sent, call, query } = request
   const page = {
     title: `Create ${kind.name}`,
     action: `${consolePath(kind)}/new`,
@@ -160,7 +169,7 @@ const createObject = async <Wire extends AnyObject>(
   }
   const others = kind.members.filter(({ type }) => type !== 'whole').map(({ name }) => name)
   const exampleBody = Object.fromEntries(
-    Object.entries({ ...kind.example.body, ...Object.fromEntries(query) }).filter(([name]) => !others.includes(name)),
+    Object.entries({ ...kind.example, ...Object.fromEntries(query) }).filter(([name]) => !others.includes(name)),
   )
   const isWhole = Object.keys(exampleBody).length > 0
   const first = (member: FormMember): string =>
@@ -169,16 +178,16 @@ const createObject = async <Wire extends AnyObject>(
   const again = (fault: Fault) => formPage(request, page, kind.members, { textOf: sentValue(request), fault })
   const read = readBody(sent, kind.members, null)
   if (!read.ok) return again(read.fault)
-  const created = await api<Wire>('POST', kind.path, read.body)
+  const created = await call(kind.operations.create, {}, read.body)
   return created.ok ? { to: `${consolePath(kind, created.value.id)}?done=created` } : again(created.fault)
 }
 
-const changeObject = async <Wire extends AnyObject>(
-  kind: ObjectKind<Wire>,
+const changeObject = async <Wire extends AnyObject, Listed extends AnyObject>(
+  kind: ObjectKind<Wire, Listed>,
   request: ConsoleRequest,
 ): Promise<PageResult> => {
-  const { form: sent, api, ids } = request
-  const found = await api<Wire>('GET', `${kind.path}/${ids[0]}`)
+  const { form: sent, call, ids } = request
+  const found = await call(kind.operations.retrieve, { id: ids[0] })
   if (!found.ok) return problem(`Change ${kind.name}`, found.status, found.fault)
   const path = consolePath(kind, found.value.id)
   const before = kind.editable?.(found.value) ?? {}
@@ -195,41 +204,43 @@ const changeObject = async <Wire extends AnyObject>(
   const again = (fault: Fault) => formWith({ textOf: sentValue(request), fault })
   const read = readBody(sent, members, before)
   if (!read.ok) return again(read.fault)
-  const call = { method: 'PATCH', path: `${kind.path}/${found.value.id}`, body: read.body } as const
-  const change = { ...call, ...page, title: `Change ${kind.nameOf(found.value)}`, button: 'Save changes', typed: null }
+  const parameters = { id: found.value.id }
+  const change = { ...page, title: `Change ${kind.nameOf(found.value)}`, button: 'Save changes', typed: null }
   const changed =
     kind.hasDryRun === true
-      ? await checkedChange<Wire>(request, { ...change, fields: members.map(({ name }) => name) })
-      : await api<Wire>('PATCH', change.path, read.body)
+      ? await checkedChange(request, {
+          ...{ ...change, operation: kind.operations.update, parameters, body: read.body },
+          fields: members.map(({ name }) => name),
+        })
+      : await call(kind.operations.update, parameters, read.body)
   if ('body' in changed) return changed
   if (!changed.ok) return again(changed.fault)
   const former = Object.fromEntries(members.map(member => [member.name, formText(before, member)]))
   return { to: `${path}?done=saved`, undo: { action: `${path}/edit`, fields: former } }
 }
 
-const deleteObject = async <Wire extends AnyObject>(
-  kind: ObjectKind<Wire>,
+const deleteObject = async <Wire extends AnyObject, Listed extends AnyObject>(
+  kind: ObjectKind<Wire, Listed>,
   request: ConsoleRequest,
   deletion: Deletion<Wire>,
 ): Promise<PageResult> => {
-  const { form: sent, api, ids } = request
-  const found = await api<Wire>('GET', `${kind.path}/${ids[0]}`)
+  const { form: sent, call, ids } = request
+  const found = await call(kind.operations.retrieve, { id: ids[0] })
   if (!found.ok) return problem(`${deletion.label}: ${kind.name}`, found.status, found.fault)
   const [typed, path] = [kind.nameOf(found.value), consolePath(kind, found.value.id)]
+  const parameters = { id: found.value.id, ...deletion.parameters }
   let fault = sent.has('confirm') ? confirmationFault(request, typed) : null
   if (sent.has('confirm') && fault === null) {
-    const deleted = await api('DELETE', `${kind.path}/${found.value.id}${deletion.query}`)
+    const deleted = await call(kind.operations.delete, parameters)
     if (deleted.ok) return { to: `${consolePath(kind)}?done=deleted` }
     fault = deleted.fault
   }
-  const call = { method: 'DELETE', path: `${kind.path}/${found.value.id}${deletion.query}` } as const
-  const dryRunPath = `${call.path}${deletion.query === '' ? '?' : '&'}dry_run=true`
-  const effect = kind.hasDryRun === true ? await api<DryRun>('DELETE', dryRunPath) : null
+  const effect = kind.hasDryRun === true ? await request.dryRun(kind.operations.delete, parameters) : null
   const wouldBeRefused = effect?.ok === true && isRefused(effect.value)
   return confirmPage(request, {
     title: `${deletion.label}: ${typed}`,
     effects: html`${await deletion.effects(request, found.value)}${effect?.ok === true ? dryRunText(effect.value) : null}
-${wouldBeRefused ? null : curlBlock(call)}`,
+${wouldBeRefused ? null : curlBlock(callRequest(kind.operations.delete, parameters))}`,
     action: `${path}/${deletion.name}`,
     button: deletion.label,
     back: path,
@@ -240,7 +251,9 @@ ${wouldBeRefused ? null : curlBlock(call)}`,
 }
 
 /** Create the routes of a kind of object. */
-export const objectRoutes = <Wire extends AnyObject>(kind: ObjectKind<Wire>): readonly ConsoleRoute[] => {
+export const objectRoutes = <Wire extends AnyObject, Listed extends AnyObject>(
+  kind: ObjectKind<Wire, Listed>,
+): readonly ConsoleRoute[] => {
   const path = consolePath(kind)
   const both = (rest: string, answer: ConsoleRoute['answer']) => [
     getRoute(`${path}${rest}`, answer),

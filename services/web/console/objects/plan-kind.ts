@@ -1,12 +1,20 @@
-import type { PlanWire } from '../../../contract/plans/plan.ts'
-import type { AssignmentWire } from '../../../contract/plans/plan-assignment.ts'
+import type { AnswerOf } from '../../../contract/operation.ts'
+import {
+  type PlanWire,
+  planCreate,
+  planDelete,
+  planList,
+  planRetrieve,
+  planUpdate,
+} from '../../../contract/plans/plan.ts'
+import { type AssignmentWire, planAssignmentList } from '../../../contract/plans/plan-assignment.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ListOf } from '../api.ts'
 import { type ConsoleRequest, mayDo } from '../console-request.ts'
 import { counted, wholeNumber } from '../kit/amount.ts'
 import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
 import { type LocationNames, locationColumn, newestLocations } from '../kit/location-names.ts'
-import { hasOlderRows, instant, listQuery, pageLinks, showResult } from '../page-parts.ts'
+import { hasOlderRows, instant, listParameters, pageLinks, showResult } from '../page-parts.ts'
 import { chargeTerms } from './charge-terms.ts'
 import type { ObjectKind, Sections } from './object-kind.ts'
 import { createdColumn, nameColumn } from './registry-kinds.ts'
@@ -83,7 +91,7 @@ const sitesTable = (
 const sections = async (request: ConsoleRequest, plan: PlanWire): Promise<Sections> => {
   const mayChange = mayDo(request, { access: 'all' })
   const [list, names, history] = await Promise.all([
-    request.api<ListOf<AssignmentWire>>('GET', `/plans/${plan.id}/assignments${listQuery(request.query, [], 50)}`),
+    request.call(planAssignmentList, { id: plan.id, ...listParameters(request.query, [], 50) }),
     newestLocations(request),
     historySection(request, plan.id),
   ])
@@ -96,8 +104,11 @@ ${showResult(list, value => html`${sites?.markup}${pageLinks(`/console/plans/${p
   }
 }
 
-export const planKind: ObjectKind<PlanWire> = {
+export const planKind: ObjectKind<PlanWire, AnswerOf<typeof planList>['data'][number]> = {
   path: '/plans',
+  operations: {
+    ...{ list: planList, retrieve: planRetrieve, create: planCreate, update: planUpdate, delete: planDelete },
+  },
   name: 'plan',
   title: 'Plans',
   lead: 'Tariffs and charges that are defined once for many locations.',
@@ -129,38 +140,34 @@ export const planKind: ObjectKind<PlanWire> = {
   linksOf: ({ id }) => [['Compare costs', `/console/simulations?plan=${id}`]],
   sections,
   example: {
-    method: 'POST',
-    path: '/plans',
-    body: {
-      name: 'Night saver',
-      currency_code: 'EUR',
-      tariffs: [
-        {
-          direction: 'IMPORT',
-          type: 'COMMODITY',
-          display_name: 'Night saver',
-          schedule: [
-            {
-              days_and_hours: [
-                {
-                  hours: [
-                    { valid_from: '06:00:00', valid_to: '22:00:00', rate: [{ fixed: 0.33 }] },
-                    { valid_from: '22:00:00', valid_to: '06:00:00', rate: [{ fixed: 0.21 }] },
-                  ],
-                },
-              ],
-            },
-          ],
-        },
-      ],
-    },
+    name: 'Night saver',
+    currency_code: 'EUR',
+    tariffs: [
+      {
+        direction: 'IMPORT',
+        type: 'COMMODITY',
+        display_name: 'Night saver',
+        schedule: [
+          {
+            days_and_hours: [
+              {
+                hours: [
+                  { valid_from: '06:00:00', valid_to: '22:00:00', rate: [{ fixed: 0.33 }] },
+                  { valid_from: '22:00:00', valid_to: '06:00:00', rate: [{ fixed: 0.21 }] },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+    ],
   },
   members: [],
   changeMembers: [{ name: 'name', label: 'Name', isRequired: true }],
   editable: one => ({ name: one.name }),
   deletions: [
     {
-      ...{ name: 'delete', label: 'Delete', query: '' },
+      ...{ name: 'delete', label: 'Delete' },
       effects: async (_, { id, sites }) =>
         sites === 0
           ? html`<p>No location has the plan. The deletion cannot be undone.</p>`

@@ -1,5 +1,12 @@
-import type { PlanWire } from '../../../contract/plans/plan.ts'
-import type { AssignmentWire } from '../../../contract/plans/plan-assignment.ts'
+import type { AnswerOf } from '../../../contract/operation.ts'
+import { type PlanWire, planRetrieve } from '../../../contract/plans/plan.ts'
+import {
+  type AssignmentWire,
+  planAssign,
+  planAssignmentDelete,
+  planAssignmentRetrieve,
+  planAssignmentUpdate,
+} from '../../../contract/plans/plan-assignment.ts'
 import { html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, postRoute } from '../console-request.ts'
@@ -24,15 +31,14 @@ export const withPlan = async (
   request: ConsoleRequest,
   answer: (plan: PlanWire, path: string) => Promise<PageResult>,
 ): Promise<PageResult> => {
-  const found = await request.api<PlanWire>('GET', `/plans/${request.ids[0]}`)
+  const found = await request.call(planRetrieve, { id: request.ids[0] })
   return found.ok ? answer(found.value, `/console/plans/${found.value.id}`) : problem('Plan', found.status, found.fault)
 }
 
 /** Return true for a page, and false for a result of the API. */
 export const isPage = (result: object): result is PageView => 'body' in result
 
-type Failed = { readonly number: number; readonly location_id: string | null; readonly message: string }
-type AssignResult = { readonly data: readonly AssignmentWire[]; readonly failed: readonly Failed[] }
+type AssignResult = AnswerOf<typeof planAssign>
 
 type Entered = { readonly locations: string; readonly start: string; readonly end: string }
 
@@ -94,8 +100,8 @@ const assignPlan = (request: ConsoleRequest): Promise<PageResult> =>
     if (locations.length === 0)
       return again({ code: 'field_required', message: 'Enter at least one location.', field: 'locations' })
     const dates = { start_date: entered.start, ...(entered.end === '' ? {} : { end_date: entered.end }) }
-    const result = await checkedChange<AssignResult>(request, {
-      ...{ method: 'POST', path: `/plans/${plan.id}/assignments`, title: `Assign ${plan.name}` },
+    const result = await checkedChange(request, {
+      ...{ operation: planAssign, parameters: { id: plan.id }, title: `Assign ${plan.name}` },
       body: locations.map(location_id => ({ location_id, ...dates })),
       effects: html`<p>The tariffs and charges of ${plan.name} apply to ${counted(locations.length, 'location')}, from ${entered.start} to
 ${entered.end === '' ? 'an open end' : entered.end}.</p>`,
@@ -112,7 +118,7 @@ const withAssignment = (
   answer: (plan: PlanWire, assignment: AssignmentWire, path: string) => Promise<PageResult>,
 ): Promise<PageResult> =>
   withPlan(request, async (plan, path) => {
-    const found = await request.api<AssignmentWire>('GET', `/plans/${plan.id}/assignments/${request.ids[1]}`)
+    const found = await request.call(planAssignmentRetrieve, { id: plan.id, assignment_id: request.ids[1] })
     return found.ok ? answer(plan, found.value, path) : problem('Assignment', found.status, found.fault)
   })
 
@@ -141,8 +147,9 @@ const endAssignment = (request: ConsoleRequest): Promise<PageResult> =>
     const today = new Date(at).toISOString().slice(0, 10)
     if (!sent.has('csrf')) return endForm(request, title, { ...page, end: assignment.end_date ?? today }, null)
     const end = sent.get('end_date')?.trim() ?? ''
-    const result = await checkedChange<object>(request, {
-      ...{ ...page, method: 'PATCH', path: `/plans/${plan.id}/assignments/${assignment.id}`, title },
+    const result = await checkedChange(request, {
+      ...{ ...page, operation: planAssignmentUpdate, title },
+      parameters: { id: plan.id, assignment_id: assignment.id },
       body: { end_date: end === '' ? null : end },
       effects: html`<p>The plan applies to this location ${end === '' ? 'without an end' : `until the start of ${end}`}.</p>`,
       ...{ button: 'Change end', typed: null, fields: ['end_date'] },
@@ -155,8 +162,9 @@ const endAssignment = (request: ConsoleRequest): Promise<PageResult> =>
 const deleteAssignment = (request: ConsoleRequest): Promise<PageResult> =>
   withAssignment(request, async (plan, assignment, path) => {
     const title = `Remove ${plan.name} from ${await objectName(request, assignment.location_id)}`
-    const result = await checkedChange<object>(request, {
-      ...{ method: 'DELETE', path: `/plans/${plan.id}/assignments/${assignment.id}`, title, back: path },
+    const result = await checkedChange(request, {
+      ...{ operation: planAssignmentDelete, title, back: path },
+      parameters: { id: plan.id, assignment_id: assignment.id },
       effects: html`<p>The tariffs and charges of the plan are removed from their start, as if they had never existed. Without another tariff the
 records have no price. To keep the past, end the assignment instead.</p>`,
       ...{ action: `${path}/assignments/${assignment.id}/delete`, button: 'Remove plan', typed: plan.name, fields: [] },

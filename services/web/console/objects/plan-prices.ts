@@ -1,9 +1,10 @@
+import type { FormBody } from '../../../contract/call.ts'
 import type { PlanWire } from '../../../contract/plans/plan.ts'
 import { planLimits } from '../../../domain/plan/plan.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
 import { field } from '../page-parts.ts'
-import { type FormResult, formFields, formText, readBody } from './object-form.ts'
+import { type FormResult, formBody, formFields, formText, readBody } from './object-form.ts'
 import type { FormMember } from './object-kind.ts'
 import { chargeTermMembers } from './pricing-kinds.ts'
 import { rowsOf, scheduleBody } from './schedule-rows.ts'
@@ -181,11 +182,11 @@ export const readPrices = ({ tariffs, charges }: PricesDraft): FormResult => {
       schedule: scheduleBody(read.schedule),
     })
   }
-  const chargeBodies: object[] = []
+  const chargeBodies: FormBody[] = []
   for (const [index, draft] of charges.entries()) {
     const read = readBody(new URLSearchParams(draft), chargeTermMembers, null)
     if (!read.ok) return { ok: false, fault: { ...read.fault, field: `charges[${index}].${read.fault.field ?? ''}` } }
     chargeBodies.push(read.body)
   }
-  return { ok: true, body: { tariffs: tariffBodies, charges: chargeBodies } }
+  return { ok: true, body: formBody({ tariffs: tariffBodies, charges: chargeBodies }) }
 }

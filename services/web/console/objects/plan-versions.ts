@@ -1,4 +1,5 @@
-import type { PlanWire } from '../../../contract/plans/plan.ts'
+import type { Operation } from '../../../contract/operation.ts'
+import { planCreate, planVersionCreate, planVersionDelete, planVersionUpdate } from '../../../contract/plans/plan.ts'
 import { type Content, html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, postRoute } from '../console-request.ts'
@@ -78,10 +79,10 @@ const saveVersion = (request: ConsoleRequest): Promise<PageResult> =>
     if (!isSent || text(request, 'do') !== '') return show(null)
     const read = readPrices(prices)
     if (!read.ok) return show(read.fault)
-    const result = await checkedChange<object>(request, {
+    const operation: Operation = stored === undefined ? planVersionCreate : planVersionUpdate
+    const result = await checkedChange(request, {
       ...{ action, back: path, title, button: 'Save version', typed: null, fields: filledInputs(sent) },
-      method: stored === undefined ? 'POST' : 'PATCH',
-      path: `/plans/${plan.id}/versions${stored === undefined ? '' : `/${number}`}`,
+      ...{ operation, parameters: { id: plan.id, version: number } },
       body: { ...read.body, ...(from === '' || from === stored?.from ? {} : { from }) },
       effects: html`<p>The version applies from ${from === '' ? 'the beginning' : from} until the next version. The tariffs and charges of the
 locations follow.</p>${pricesPicture(prices, plan.currency_code)}`,
@@ -92,7 +93,7 @@ locations follow.</p>${pricesPicture(prices, plan.currency_code)}`,
 
 /** Create a plan with its first version. */
 const createPlan = async (request: ConsoleRequest): Promise<PageResult> => {
-  const { form: sent, api } = request
+  const { form: sent, call } = request
   const isSent = sent.has('csrf')
   const [name, currency] = [text(request, 'name'), text(request, 'currency_code')]
   const prices = isSent ? withMore(sentPrices(sent), text(request, 'do')) : firstPrices
@@ -106,7 +107,7 @@ ${field('currency_code', 'Currency', { value: currency, required: true, fault, h
   if (!isSent || text(request, 'do') !== '') return show(null)
   const read = readPrices(prices)
   if (!read.ok) return show(read.fault)
-  const created = await api<PlanWire>('POST', '/plans', { name, currency_code: currency, ...read.body })
+  const created = await call(planCreate, {}, { name, currency_code: currency, ...read.body })
   return created.ok ? { to: `/console/plans/${created.value.id}?done=created` } : show(created.fault)
 }
 
@@ -114,8 +115,8 @@ const deleteVersion = (request: ConsoleRequest): Promise<PageResult> =>
   withPlan(request, async (plan, path) => {
     const number = request.ids[1]
     const title = `Delete version ${number} of ${plan.name}`
-    const result = await checkedChange<object>(request, {
-      ...{ method: 'DELETE', path: `/plans/${plan.id}/versions/${number}`, title, back: path },
+    const result = await checkedChange(request, {
+      ...{ operation: planVersionDelete, parameters: { id: plan.id, version: number }, title, back: path },
       ...{ action: `${path}/versions/${number}/delete`, button: 'Delete version', typed: plan.name, fields: [] },
       effects: html`<p>The version before it applies instead, from its first day on.</p>`,
     })

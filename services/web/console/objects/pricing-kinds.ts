@@ -1,5 +1,19 @@
-import type { CalendarWire } from '../../../contract/calendars/calendar.ts'
-import type { JsonNumber } from '../../../contract/json/exact-number.ts'
+import {
+  type CalendarWire,
+  calendarCreate,
+  calendarDelete,
+  calendarList,
+  calendarRetrieve,
+  calendarUpdate,
+} from '../../../contract/calendars/calendar.ts'
+import {
+  chargeCreate,
+  chargeDelete,
+  chargeList,
+  chargeRetrieve,
+  chargeUpdate,
+} from '../../../contract/charges/charge.ts'
+import type { AnswerOf } from '../../../contract/operation.ts'
 import { html } from '../../ui-kit/html.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 import { dataTable, type TableView } from '../kit/data-table.ts'
@@ -10,19 +24,7 @@ import type { FormMember, ObjectKind } from './object-kind.ts'
 import { createdColumn, deletionOf, nameColumn } from './registry-kinds.ts'
 import { historySection } from './tariff-kind.ts'
 
-/** Members of a charge that the pages use. Its terms depend on its kind. */
-type ChargeWire = {
-  readonly id: string
-  readonly location_id: string
-  readonly plan_id: string | null
-  readonly kind: string
-  readonly name: string
-  readonly component: string
-  readonly start_date: string | null
-  readonly end_date: string | null
-  readonly price?: JsonNumber | null
-  readonly time_created: string
-}
+type ChargeWire = AnswerOf<typeof chargeRetrieve>
 
 const validity: readonly FormMember[] = [
   { name: 'start_date', label: 'First day', hint: 'Such as 2026-01-01. Leave empty for an open start.' },
@@ -73,6 +75,9 @@ const chargeFacts = ['kind', 'name', 'component', 'start_date', 'end_date']
 
 export const chargeKind: ObjectKind<ChargeWire> = {
   path: '/charges',
+  operations: {
+    ...{ list: chargeList, retrieve: chargeRetrieve, create: chargeCreate, update: chargeUpdate, delete: chargeDelete },
+  },
   name: 'charge',
   title: 'Charges',
   lead: 'Prices in addition to the tariffs of a location: fixed fees, demand, sessions, limits and taxes. They appear on statements.',
@@ -103,17 +108,13 @@ export const chargeKind: ObjectKind<ChargeWire> = {
     }
   },
   example: {
-    method: 'POST',
-    path: '/charges',
-    body: {
-      location_id: 'loc_…',
-      kind: 'FIXED',
-      name: 'Standing charge',
-      component: 'base',
-      start_date: '2026-01-01',
-      price: 9.9,
-      per: 'MONTH',
-    },
+    location_id: 'loc_…',
+    kind: 'FIXED',
+    name: 'Standing charge',
+    component: 'base',
+    start_date: '2026-01-01',
+    price: 9.9,
+    per: 'MONTH',
   },
   members: [{ name: 'location_id', label: 'Location ID or reference', isRequired: true }, ...chargeTermMembers],
   changeMembers: [
@@ -129,7 +130,7 @@ export const chargeKind: ObjectKind<ChargeWire> = {
       ? null
       : html`The <a href="/console/plans/${one.plan_id}">plan</a> keeps this charge. Change the plan instead.`,
   changeEffects: chargeChangeEffects,
-  deletions: [{ name: 'delete', label: 'Delete', query: '', effects: chargeDeletionEffects }],
+  deletions: [{ name: 'delete', label: 'Delete', effects: chargeDeletionEffects }],
 }
 
 type NamedDay = { readonly date: string; readonly name: string }
@@ -168,6 +169,15 @@ const specialDayTable = (request: ConsoleRequest, items: readonly DayType[]): Ta
 
 export const calendarKind: ObjectKind<CalendarWire & { readonly dates?: readonly NamedDay[] }> = {
   path: '/calendars',
+  operations: {
+    ...{
+      list: calendarList,
+      retrieve: calendarRetrieve,
+      create: calendarCreate,
+      update: calendarUpdate,
+      delete: calendarDelete,
+    },
+  },
   name: 'calendar',
   title: 'Calendars',
   lead: 'Public holidays and special days, which schedules of tariffs name.',
@@ -196,7 +206,7 @@ export const calendarKind: ObjectKind<CalendarWire & { readonly dates?: readonly
       content: html`<section aria-labelledby="dates"><h2 id="dates">Next holidays</h2>${holidays.markup}</section>${types}`,
     }
   },
-  example: { method: 'POST', path: '/calendars', body: { name: 'Berlin', country_code: 'DE', state: 'BE' } },
+  example: { name: 'Berlin', country_code: 'DE', state: 'BE' },
   members: [
     { name: 'name', label: 'Name', isRequired: true },
     { name: 'country_code', label: 'Country', hint: 'Such as DE. The calendar begins with its public holidays.' },

@@ -1,9 +1,29 @@
-import type { CustomerWire } from '../../../contract/registry/customer.ts'
-import type { DeviceWire } from '../../../contract/registry/device.ts'
-import type { LocationWire } from '../../../contract/registry/location.ts'
-import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
+import {
+  type CustomerWire,
+  customerCreate,
+  customerDelete,
+  customerList,
+  customerRetrieve,
+  customerUpdate,
+} from '../../../contract/registry/customer.ts'
+import {
+  type DeviceWire,
+  deviceCreate,
+  deviceDelete,
+  deviceList,
+  deviceRetrieve,
+  deviceUpdate,
+} from '../../../contract/registry/device.ts'
+import {
+  type LocationWire,
+  locationCreate,
+  locationDelete,
+  locationList,
+  locationRetrieve,
+  locationUpdate,
+} from '../../../contract/registry/location.ts'
+import { tariffList } from '../../../contract/tariffs/tariff.ts'
 import { type Content, html } from '../../ui-kit/html.ts'
-import type { ListOf } from '../api.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 import { counted } from '../kit/amount.ts'
 import type { Column } from '../kit/data-table.ts'
@@ -50,7 +70,6 @@ const metadataFact = (metadata: Readonly<Record<string, string>>): readonly (rea
 export const deletionOf = <Wire>(effects: string): Deletion<Wire> => ({
   name: 'delete',
   label: 'Delete',
-  query: '',
   effects: async () => html`<p>${effects}</p>`,
 })
 
@@ -74,6 +93,15 @@ const addressFact = ({ postal_address: address }: LocationWire): Content =>
 
 export const locationKind: ObjectKind<LocationWire> = {
   path: '/locations',
+  operations: {
+    ...{
+      list: locationList,
+      retrieve: locationRetrieve,
+      create: locationCreate,
+      update: locationUpdate,
+      delete: locationDelete,
+    },
+  },
   name: 'location',
   title: 'Locations',
   lead: 'Sites with one grid connection, with their prices and energy costs.',
@@ -119,11 +147,7 @@ export const locationKind: ObjectKind<LocationWire> = {
     ['Compare plans', `/console/simulations?object=${id}`],
   ],
   formsOf: ({ id }) => [['Add tariff', `/console/tariffs/new?location_id=${id}`]],
-  example: {
-    method: 'POST',
-    path: '/locations',
-    body: { reference_id: 'home-17', timezone: 'Europe/Berlin', currency_code: 'EUR' },
-  },
+  example: { reference_id: 'home-17', timezone: 'Europe/Berlin', currency_code: 'EUR' },
   members: [
     reference,
     displayName,
@@ -149,7 +173,7 @@ export const locationKind: ObjectKind<LocationWire> = {
   }),
   deletions: [
     {
-      ...{ name: 'delete', label: 'Delete', query: '' },
+      ...{ name: 'delete', label: 'Delete' },
       effects: async (request, { id }) =>
         html`<p>${await endingTariffs(request, id)} Its records stay for the costs of the account. New records are refused within 60 s.</p>`,
     },
@@ -159,8 +183,8 @@ export const locationKind: ObjectKind<LocationWire> = {
 const listedTariffs = 100
 
 /** Say how many tariffs of a location end with it. */
-const endingTariffs = async ({ api, at }: ConsoleRequest, id: string): Promise<string> => {
-  const list = await api<ListOf<TariffWire>>('GET', `/tariffs?location_id=${id}&limit=${listedTariffs}`)
+const endingTariffs = async ({ call, at }: ConsoleRequest, id: string): Promise<string> => {
+  const list = await call(tariffList, { location_id: id, limit: listedTariffs })
   if (!list.ok || list.value.has_more) return 'The tariffs of the location end now.'
   const open = list.value.data.filter(({ contract_end_date: end }) => end === null || Date.parse(end) > at)
   return open.length === 0
@@ -170,6 +194,9 @@ const endingTariffs = async ({ api, at }: ConsoleRequest, id: string): Promise<s
 
 export const deviceKind: ObjectKind<DeviceWire> = {
   path: '/devices',
+  operations: {
+    ...{ list: deviceList, retrieve: deviceRetrieve, create: deviceCreate, update: deviceUpdate, delete: deviceDelete },
+  },
   name: 'device',
   title: 'Devices',
   lead: 'Chargers, batteries and meters. Each record of a device names its location.',
@@ -202,7 +229,7 @@ export const deviceKind: ObjectKind<DeviceWire> = {
     ['View records', `/console/records?device_id=${id}`],
     ['View corrections', `/console/corrections?device_id=${id}`],
   ],
-  example: { method: 'POST', path: '/devices', body: { reference_id: 'charger-4711' } },
+  example: { reference_id: 'charger-4711' },
   members: [{ ...reference, isRequired: true }, displayName, metadata],
   editable: one => ({
     reference_id: one.reference_id,
@@ -211,7 +238,7 @@ export const deviceKind: ObjectKind<DeviceWire> = {
   }),
   deletions: [
     {
-      ...{ name: 'delete', label: 'Delete', query: '' },
+      ...{ name: 'delete', label: 'Delete' },
       effects: async (_, { id, last_seen: seen }) =>
         html`<p>${
           seen === null
@@ -224,6 +251,15 @@ export const deviceKind: ObjectKind<DeviceWire> = {
 
 export const customerKind: ObjectKind<CustomerWire> = {
   path: '/customers',
+  operations: {
+    ...{
+      list: customerList,
+      retrieve: customerRetrieve,
+      create: customerCreate,
+      update: customerUpdate,
+      delete: customerDelete,
+    },
+  },
   name: 'customer',
   title: 'Customers',
   lead: 'Owners of locations. Costs of a customer are those of all its locations.',
@@ -242,7 +278,7 @@ export const customerKind: ObjectKind<CustomerWire> = {
     ...metadataFact(one.metadata),
   ],
   linksOf: ({ id }) => [['View costs', `/console/costs?object=${id}`]],
-  example: { method: 'POST', path: '/customers', body: { reference_id: 'tenant-12' } },
+  example: { reference_id: 'tenant-12' },
   members: [reference, displayName, metadata],
   editable: one => ({
     reference_id: one.reference_id,
@@ -251,7 +287,7 @@ export const customerKind: ObjectKind<CustomerWire> = {
   }),
   deletions: [
     {
-      ...{ name: 'delete', label: 'Delete', query: '' },
+      ...{ name: 'delete', label: 'Delete' },
       effects: async (_, { locations }) =>
         html`<p>${
           locations.length === 0

@@ -165,7 +165,7 @@ const jsonNumberOf = (text: string): JsonNumber =>
   /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(text) ? exactNumber(text) : Number(text)
 
 /** Body of a request with the schedule: the texts of prices become numbers. */
-export const scheduleBody = (schedule: readonly ScheduleEntryInput[]): readonly object[] =>
+export const scheduleBody = (schedule: readonly ScheduleEntryInput[]) =>
   schedule.map(({ days_and_hours, ...season }) => ({
     ...season,
     days_and_hours: days_and_hours.map(({ days, hours }) => ({

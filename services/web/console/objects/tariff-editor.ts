@@ -1,6 +1,6 @@
 import type { DryRunWire } from '../../../contract/dry-run.ts'
-import type { LocationWire } from '../../../contract/registry/location.ts'
-import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
+import { locationRetrieve } from '../../../contract/registry/location.ts'
+import { tariffRetrieve, tariffUpdate } from '../../../contract/tariffs/tariff.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, postRoute } from '../console-request.ts'
@@ -77,11 +77,11 @@ const sentDraft = ({ form: sent }: ConsoleRequest): Draft => {
 }
 
 /** First draft: a copy of the tariff in `copy`, or an example. */
-const firstDraft = async ({ api, query }: ConsoleRequest): Promise<Draft> => {
+const firstDraft = async ({ call, query }: ConsoleRequest): Promise<Draft> => {
   const locations = query.get('location_id') ?? ''
   const example = { locations, name: '', start: '', end: '', isMarket: false, rows: firstRows }
   const copied = query.get('copy')
-  const found = copied === null ? null : await api<TariffWire>('GET', `/tariffs/${encodeURIComponent(copied)}`)
+  const found = copied === null ? null : await call(tariffRetrieve, { id: copied })
   if (found?.ok !== true) return { ...example, direction: 'IMPORT', type: 'COMMODITY' }
   const { direction, type, display_name, market_rates: isMarket, schedule } = found.value
   return { ...example, direction, type, isMarket, name: display_name ?? '', rows: rowsOf(schedule, isMarket) }
@@ -139,8 +139,8 @@ const createTariff = async (request: ConsoleRequest): Promise<PageResult> => {
   const { read, fault } = checkTerms(draft)
   if (fault !== null) return show(fault)
   const tariff = { ...draft, schedule: read.schedule }
-  if (intent === 'check') return show(null, await checkTariffs(request.api, tariff, locations))
-  const made = await createTariffs(request.api, tariff, locations)
+  if (intent === 'check') return show(null, await checkTariffs(request, tariff, locations))
+  const made = await createTariffs(request, tariff, locations)
   const [only] = made
   if (made.length > 1 || only === undefined) return madePage(made)
   return only.id === null
@@ -150,8 +150,8 @@ const createTariff = async (request: ConsoleRequest): Promise<PageResult> => {
 
 /** Change the prices of a tariff from an instant on. */
 const changePrices = async (request: ConsoleRequest): Promise<PageResult> => {
-  const { api, ids, form: sent, at } = request
-  const found = await api<TariffWire>('GET', `/tariffs/${ids[0]}`)
+  const { call, dryRun, ids, form: sent, at } = request
+  const found = await call(tariffRetrieve, { id: ids[0] })
   if (!found.ok)
     return { title: 'Prices', status: found.status, body: html`<h1>Prices</h1>${errorNotice(found.fault)}` }
   const tariff = found.value
@@ -161,7 +161,7 @@ const changePrices = async (request: ConsoleRequest): Promise<PageResult> => {
   const rows = sent.has('csrf') ? readRows(sent) : rowsOf(tariff.schedule, isMarket)
   const intent = sent.get('do') ?? ''
   const from = sent.get('effective_from') ?? localText(zone, at)
-  const location = await api<LocationWire>('GET', `/locations/${tariff.location_id}`)
+  const location = await call(locationRetrieve, { id: tariff.location_id })
   const show = (fault: Fault | null, effect: DryRunWire | null = null): PageView =>
     editorPage(request, {
       ...{
@@ -193,10 +193,10 @@ const changePrices = async (request: ConsoleRequest): Promise<PageResult> => {
   if (fault !== null) return show(fault)
   const body = { schedule: scheduleBody(read.schedule), effective_from: instant }
   if (intent === 'check') {
-    const effect = await api<DryRunWire>('PATCH', `/tariffs/${tariff.id}?dry_run=true`, body)
+    const effect = await dryRun(tariffUpdate, { id: tariff.id }, body)
     return effect.ok ? show(null, effect.value) : show(effect.fault)
   }
-  const changed = await api<TariffWire>('PATCH', `/tariffs/${tariff.id}`, body)
+  const changed = await call(tariffUpdate, { id: tariff.id }, body)
   return changed.ok ? { to: `${path}?done=saved` } : show(changed.fault)
 }
 

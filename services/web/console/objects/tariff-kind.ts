@@ -1,6 +1,13 @@
-import type { AuditEntriesWire } from '../../../contract/registry/audit-entry.ts'
-import type { LocationWire } from '../../../contract/registry/location.ts'
-import type { TariffWire } from '../../../contract/tariffs/tariff.ts'
+import { type AuditEntriesWire, auditEntryList } from '../../../contract/registry/audit-entry.ts'
+import { locationRetrieve } from '../../../contract/registry/location.ts'
+import {
+  type TariffWire,
+  tariffCreate,
+  tariffDelete,
+  tariffList,
+  tariffRetrieve,
+  tariffUpdate,
+} from '../../../contract/tariffs/tariff.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
@@ -51,7 +58,7 @@ export const historySection = async (
   planId: string | null = null,
 ): Promise<{ readonly content: Content; readonly tables: readonly TableView[] }> => {
   const limit = request.query.get('csv') === 'changes' ? maxCsvChanges : maxShownChanges
-  const entries = await request.api<AuditEntriesWire>('GET', `/audit-log?object_id=${id}&limit=${limit}`)
+  const entries = await request.call(auditEntryList, { object_id: id, limit })
   const table = dataTable(request, {
     ...{ id: 'changes', label: 'Changes', columns: historyColumns, items: entries.ok ? entries.value.data : [] },
     ...{
@@ -68,7 +75,7 @@ export const historySection = async (
 
 const sections = async (request: ConsoleRequest, tariff: TariffWire): Promise<Sections> => {
   const [location, history] = await Promise.all([
-    request.api<LocationWire>('GET', `/locations/${tariff.location_id}`),
+    request.call(locationRetrieve, { id: tariff.location_id }),
     historySection(request, tariff.id, tariff.plan_id),
   ])
   const currency = location.ok ? location.value.currency_code : ''
@@ -107,14 +114,13 @@ const deletions: readonly Deletion<TariffWire>[] = [
   {
     name: 'end',
     label: 'End now',
-    query: '',
     effects: async (_, tariff) =>
       html`<p>The tariff ends now. Stored costs up to now stay. Records from now on ${withoutTariff(tariff)} until another tariff starts.</p>`,
   },
   {
     name: 'void',
     label: 'Void',
-    query: '?void=true',
+    parameters: { void: true },
     effects: async (_, tariff) =>
       html`<p>The tariff is removed from its start, as if it had never existed. Without another tariff the records ${withoutTariff(tariff)}.</p>`,
   },
@@ -122,6 +128,9 @@ const deletions: readonly Deletion<TariffWire>[] = [
 
 export const tariffKind: ObjectKind<TariffWire> = {
   path: '/tariffs',
+  operations: {
+    ...{ list: tariffList, retrieve: tariffRetrieve, create: tariffCreate, update: tariffUpdate, delete: tariffDelete },
+  },
   name: 'tariff',
   title: 'Tariffs',
   lead: 'Prices for energy and grid fees of a location, in one direction.',
@@ -156,28 +165,24 @@ export const tariffKind: ObjectKind<TariffWire> = {
   ],
   sections,
   example: {
-    method: 'POST',
-    path: '/tariffs',
-    body: {
-      location_id: 'loc_…',
-      direction: 'IMPORT',
-      type: 'COMMODITY',
-      display_name: 'Day and night',
-      schedule: [
-        {
-          months: ['All'],
-          days_and_hours: [
-            {
-              days: ['All'],
-              hours: [
-                { valid_from: '06:00:00', valid_to: '22:00:00', rate: [{ fixed: 0.31 }] },
-                { valid_from: '22:00:00', valid_to: '06:00:00', rate: [{ fixed: 0.24 }] },
-              ],
-            },
-          ],
-        },
-      ],
-    },
+    location_id: 'loc_…',
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    display_name: 'Day and night',
+    schedule: [
+      {
+        months: ['All'],
+        days_and_hours: [
+          {
+            days: ['All'],
+            hours: [
+              { valid_from: '06:00:00', valid_to: '22:00:00', rate: [{ fixed: 0.31 }] },
+              { valid_from: '22:00:00', valid_to: '06:00:00', rate: [{ fixed: 0.24 }] },
+            ],
+          },
+        ],
+      },
+    ],
   },
   members: [],
   changeMembers: [

@@ -1,4 +1,4 @@
-import type { AccountOverviewWire } from '../../../contract/registry/account-overview.ts'
+import { type AccountOverviewWire, accountOverviewRetrieve } from '../../../contract/registry/account-overview.ts'
 import { type Content, html } from '../../ui-kit/html.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
 import { energy, exactText, wholeNumber } from '../kit/amount.ts'
@@ -145,7 +145,7 @@ const ending: Attention<Ending> = {
 const showAttention =
   <Item>({ id, title, lead, columns, itemsOf, empty }: Attention<Item>) =>
   async (request: ConsoleRequest): Promise<PageView> => {
-    const overview = await request.api<AccountOverviewWire>('GET', '/account/overview')
+    const overview = await request.call(accountOverviewRetrieve, {})
     if (!overview.ok)
       return { title, status: overview.status, body: html`<h1>${title}</h1>${errorNotice(overview.fault)}` }
     const table = dataTable(request, {

@@ -1,11 +1,12 @@
-import type { EventWire } from '../../../contract/events/event.ts'
+import { intervalCost } from '../../../contract/costs/energy-cost.ts'
+import { eventList } from '../../../contract/events/event.ts'
 import { numberText } from '../../../contract/json/exact-number.ts'
-import type { AccountOverviewWire } from '../../../contract/registry/account-overview.ts'
+import { type AccountOverviewWire, accountOverviewRetrieve } from '../../../contract/registry/account-overview.ts'
 import { locationCreate } from '../../../contract/registry/location.ts'
 import { civilDate, dayNumber } from '../../../domain/civil-date.ts'
 import type { TimeZone } from '../../../domain/civil-time.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
-import type { ApiResult, ListOf } from '../api.ts'
+import type { ApiResult } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo } from '../console-request.ts'
 import type { CostWire } from '../costs/cost-view.ts'
 import { eventColumns } from '../events/events.ts'
@@ -13,6 +14,7 @@ import { counted, energy, exactText, money, sumTexts, wholeNumber } from '../kit
 import { curlBlock } from '../kit/api-requests.ts'
 import { type Column, dataTable } from '../kit/data-table.ts'
 import { dayOf, instantsOf, rangeParameters, zoneOf } from '../kit/dates.ts'
+import { exampleRequest } from '../objects/object-kind.ts'
 import { locationKind } from '../objects/registry-kinds.ts'
 import type { PageResult, PageView } from '../page-frame.ts'
 import { errorNotice, instant, showResult } from '../page-parts.ts'
@@ -113,20 +115,16 @@ type PeriodCost = ApiResult<CostWire['data']>
  * then each period has a request.
  */
 const periodCosts = async (
-  { api, session }: ConsoleRequest,
+  { call, session }: ConsoleRequest,
   zone: TimeZone,
   currency: string,
   periods: readonly Period[],
 ): Promise<readonly PeriodCost[]> => {
-  const ask = (start: number, end: number, more = '') =>
-    api<CostWire>(
-      'POST',
-      `/costs/interval/${session.accountId}?currency_code=${currency}${more}`,
-      instantsOf({ zone, start, end }),
-    )
+  const ask = (start: number, end: number, more = {}) =>
+    call(intervalCost, { id: session.accountId, currency_code: currency, ...more }, instantsOf({ zone, start, end }))
   const dataOf = (cost: ApiResult<CostWire>): PeriodCost => (cost.ok ? { ok: true, value: cost.value.data } : cost)
   const [first, last] = [Math.min(...periods.map(({ start }) => start)), Math.max(...periods.map(({ end }) => end))]
-  const byDay = dataOf(await ask(first, last, '&aggregation=DAY'))
+  const byDay = dataOf(await ask(first, last, { aggregation: 'DAY' }))
   if (!byDay.ok && byDay.fault.code === 'location_ambiguous')
     return Promise.all(periods.map(async ({ start, end }) => dataOf(await ask(start, end))))
   return periods.map(({ start, end }) =>
@@ -138,7 +136,7 @@ const periodCosts = async (
 const sumsOf = (cost: PeriodCost | undefined): { readonly cost: string; readonly wattHours: string } =>
   cost?.ok === true
     ? {
-        cost: sumTexts(cost.value.map(({ tariff }) => exactText(tariff.cost.value ?? 0))),
+        cost: sumTexts(cost.value.map(({ tariff }) => exactText(tariff?.cost.value ?? 0))),
         wattHours: sumTexts(cost.value.map(one => exactText(one.energy.value))),
       }
     : { cost: '', wattHours: '' }
@@ -202,7 +200,7 @@ const emptyAccount = (request: ConsoleRequest): Html =>
   html`<div class="empty"><p>No locations yet. ${
     mayDo(request, locationCreate) ? html`<a href="/console/locations/new">Create a location</a>` : 'Create a location'
   }, give it a tariff, and send records. The <a href="/docs">documentation</a> has all requests. The first one is:</p>
-${curlBlock(locationKind.example)}</div>`
+${curlBlock(exampleRequest(locationKind))}</div>`
 
 /** Return the path of the costs of the overview. */
 export const overviewCostsPath = ({ timezone, currency_codes: currencies }: AccountOverviewWire): string =>
@@ -210,11 +208,8 @@ export const overviewCostsPath = ({ timezone, currency_codes: currencies }: Acco
 
 /** Show the state of the account. The costs are loaded after the page, because they add up all records. */
 const showOverview = async (request: ConsoleRequest): Promise<PageView> => {
-  const { api, at } = request
-  const [overview, events] = await Promise.all([
-    api<AccountOverviewWire>('GET', '/account/overview'),
-    api<ListOf<EventWire>>('GET', '/events?limit=8'),
-  ])
+  const { call, at } = request
+  const [overview, events] = await Promise.all([call(accountOverviewRetrieve, {}), call(eventList, { limit: 8 })])
   if (!overview.ok)
     return { title: 'Overview', status: overview.status, body: html`<h1>Overview</h1>${errorNotice(overview.fault)}` }
   const { currency_codes: currencies } = overview.value

@@ -1,20 +1,24 @@
+import type { AnswerOf } from '../../../contract/operation.ts'
 import {
   type UserWire,
   userCreate,
   userDelete,
   userLinkCreate,
+  userList,
   userPasswordDelete,
+  userProviderLoginDelete,
+  userRetrieve,
   userUpdate,
 } from '../../../contract/users/user.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
-import type { Fault, ListOf } from '../api.ts'
+import type { Fault } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo, postRoute } from '../console-request.ts'
 import { confirmationFault, confirmPage } from '../kit/confirm.ts'
 import { dataTable } from '../kit/data-table.ts'
 import { form, type PageResult, type PageView } from '../page-frame.ts'
-import { choice, errorNotice, facts, field, hasOlderRows, instant, listQuery, pageLinks } from '../page-parts.ts'
+import { choice, errorNotice, facts, field, hasOlderRows, instant, listParameters, pageLinks } from '../page-parts.ts'
 
-type UserWithLink = UserWire & { readonly link: string; readonly link_expires: string }
+type UserWithLink = AnswerOf<typeof userCreate>
 
 const path = '/console/people'
 
@@ -60,7 +64,7 @@ const showPeople = async (
   notice: Content = null,
   draft: Draft = emptyDraft,
 ): Promise<PageView> => {
-  const users = await request.api<ListOf<UserWire>>('GET', `/users${listQuery(request.query, [])}`)
+  const users = await request.call(userList, listParameters(request.query))
   if (!users.ok) return problem(users.status, users.fault)
   const people = dataTable(request, {
     id: 'people',
@@ -99,7 +103,7 @@ ${mayDo(request, userCreate) ? inviteForm(request, draft) : null}`,
 
 const invitePerson = async (request: ConsoleRequest): Promise<PageView> => {
   const [address = '', role = ''] = ['address', 'role'].map(name => request.form.get(name)?.trim() ?? '')
-  const created = await request.api<UserWithLink>('POST', '/users', { address, role })
+  const created = await request.call(userCreate, {}, { address, role })
   return created.ok
     ? showPeople(request, linkNotice(created.value, request.origin))
     : showPeople(request, null, { address, role, fault: created.fault })
@@ -115,10 +119,10 @@ const linkForm = ({ csrf }: ConsoleRequest, { id, status }: UserWire): Html =>
 <p class="hint">${status === 'INVITED' ? 'A new invitation ends the invitation before.' : 'The link sets a new password or provider login, and removes the other one.'}</p>
 ${form(csrf, `${path}/${id}/link`, html`<button type="submit">${status === 'INVITED' ? 'Create new invitation' : 'Create reset link'}</button>`)}</section>`
 
-/** Credentials of a person, each with the path under which the API and the console remove it. */
+/** Credentials of a person, each with the page and the operation that remove it. */
 const credentials = [
-  ['has_password', 'password', 'Password'],
-  ['has_provider_login', 'provider-login', 'Provider login'],
+  ['has_password', 'password', 'Password', userPasswordDelete],
+  ['has_provider_login', 'provider-login', 'Provider login', userProviderLoginDelete],
 ] as const
 
 const credentialForms = (request: ConsoleRequest, user: UserWire): Html => {
@@ -142,16 +146,16 @@ ${
 }
 
 const removeCredential =
-  (rest: string) =>
+  (operation: (typeof credentials)[number][3]) =>
   async (request: ConsoleRequest): Promise<PageResult> => {
     const [id = ''] = request.ids
-    const removed = await request.api('DELETE', `/users/${id}/${rest}`)
+    const removed = await request.call(operation, { id })
     return removed.ok
       ? { to: `${path}/${id}?done=saved` }
       : showPerson(request, errorNotice(removed.fault), removed.status)
   }
 
-const retrievePerson = (request: ConsoleRequest) => request.api<UserWire>('GET', `/users/${request.ids[0]}`)
+const retrievePerson = (request: ConsoleRequest) => request.call(userRetrieve, { id: request.ids[0] })
 
 const showPerson = async (request: ConsoleRequest, notice: Content = null, status = 200): Promise<PageView> => {
   const user = await retrievePerson(request)
@@ -177,14 +181,14 @@ ${mayDo(request, userDelete) ? html`<div class="actions"><a class="button danger
 
 const changeRole = async (request: ConsoleRequest) => {
   const [id = ''] = request.ids
-  const changed = await request.api<UserWire>('PATCH', `/users/${id}`, { role: request.form.get('role') ?? '' })
+  const changed = await request.call(userUpdate, { id }, { role: request.form.get('role') ?? '' })
   return changed.ok
     ? { to: `${path}/${id}?done=saved` }
     : showPerson(request, errorNotice(changed.fault), changed.status)
 }
 
 const createLink = async (request: ConsoleRequest): Promise<PageView> => {
-  const created = await request.api<UserWithLink>('POST', `/users/${request.ids[0]}/link`)
+  const created = await request.call(userLinkCreate, { id: request.ids[0] })
   return created.ok
     ? showPerson(request, linkNotice(created.value, request.origin))
     : showPerson(request, errorNotice(created.fault), created.status)
@@ -198,7 +202,7 @@ const removePerson = async (request: ConsoleRequest) => {
   const isSent = request.form.has('confirm')
   let fault = isSent ? confirmationFault(request, address) : null
   if (isSent && fault === null) {
-    const removed = await request.api('DELETE', `/users/${id}`)
+    const removed = await request.call(userDelete, { id })
     if (removed.ok) return { to: `${path}?done=deleted` }
     fault = removed.fault
   }
@@ -223,7 +227,7 @@ export const peopleRoutes: readonly ConsoleRoute[] = [
   getRoute(`${path}/:user`, request => showPerson(request)),
   postRoute(`${path}/:user/role`, changeRole),
   postRoute(`${path}/:user/link`, createLink),
-  ...credentials.map(([, rest]) => postRoute(`${path}/:user/remove-${rest}`, removeCredential(rest))),
+  ...credentials.map(([, rest, , operation]) => postRoute(`${path}/:user/remove-${rest}`, removeCredential(operation))),
   getRoute(`${path}/:user/remove`, removePerson),
   postRoute(`${path}/:user/remove`, removePerson),
 ]

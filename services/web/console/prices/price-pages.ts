@@ -1,5 +1,8 @@
-import type { JsonNumber } from '../../../contract/json/exact-number.ts'
-import type { LocationWire } from '../../../contract/registry/location.ts'
+import { callRequest } from '../../../contract/call.ts'
+import type { AnswerOf } from '../../../contract/operation.ts'
+import { priceRetrieve } from '../../../contract/prices/price.ts'
+import { locationRetrieve } from '../../../contract/registry/location.ts'
+import { tariffCreate } from '../../../contract/tariffs/tariff.ts'
 import { parseDate, writeDate } from '../../../domain/civil-date.ts'
 import { startOfDayNumber } from '../../../domain/civil-time.ts'
 import { writeInstant } from '../../../domain/instant.ts'
@@ -18,22 +21,11 @@ import { tariffKind } from '../objects/tariff-kind.ts'
 import type { PageView } from '../page-frame.ts'
 import { choice, errorNotice, facts, instant } from '../page-parts.ts'
 
-type PriceElement = {
-  readonly valid_from: string
-  readonly valid_to: string
-  readonly price?: { readonly value: JsonNumber | null; readonly confidence: JsonNumber }
-}
-
 /** Price of an interval: times in ms, the exact price, and its confidence from 0 to 1. */
 export type IntervalPrice = Interval & { readonly price: string; readonly confidence: number }
 
 /** Prices of the API. */
-export type PricesWire = {
-  readonly location_id: string
-  readonly location_timezone: string
-  readonly currency_code: string
-  readonly data: readonly PriceElement[]
-}
+export type PricesWire = AnswerOf<typeof priceRetrieve>
 
 const directions = [
   ['IMPORT', 'Import'],
@@ -48,7 +40,7 @@ const maxIntervals = 120
 /** Return the prices of an answer, in its order. Intervals without a price are left out. */
 export const intervalPrices = ({ data }: PricesWire): readonly IntervalPrice[] =>
   data.flatMap(({ valid_from, valid_to, price }) =>
-    price === undefined || price.value === null
+    price === undefined
       ? []
       : [
           {
@@ -60,10 +52,10 @@ export const intervalPrices = ({ data }: PricesWire): readonly IntervalPrice[] =
 
 /** Return a function that checks if a location has a price at an instant. */
 const priceTest =
-  ({ api }: ConsoleRequest, path: string, direction: string) =>
+  ({ call }: ConsoleRequest, id: string, direction: string) =>
   async (at: number): Promise<boolean> => {
     const body = { start_time: writeInstant(at), end_time: writeInstant(at + 1_000), tariff_direction: direction }
-    return (await api('POST', `/prices/${path}`, body)).ok
+    return (await call(priceRetrieve, { id }, body)).ok
   }
 
 type PriceTest = ReturnType<typeof priceTest>
@@ -258,12 +250,12 @@ const problem = (request: ConsoleRequest, location: string, status: number, faul
 
 /** Page of a location without a tariff: it says how to begin. */
 const withoutTariff = (request: ConsoleRequest, id: string): PageView => {
-  const { method, path, body } = tariffKind.example
+  const example = callRequest(tariffCreate, {}, { ...tariffKind.example, location_id: id })
   return {
     title: 'Prices',
     body: html`<h1>Prices</h1>${filterForm(request, id, null, null)}
 <div class="empty"><p>The location has no tariff in this direction. <a href="/console/tariffs?location_id=${id}">Check its tariffs</a>, or create one with
-this request:</p>${curlBlock({ method, path, body: { ...body, location_id: id } })}</div>`,
+this request:</p>${curlBlock(example)}</div>`,
   }
 }
 
@@ -287,7 +279,7 @@ const priceFacts = (prices: readonly IntervalPrice[], at: number, zone: string, 
 
 /** Show the prices of a location. The choice of days ends where its prices end. */
 const showPrices = async (request: ConsoleRequest): Promise<PageView> => {
-  const { query, api, at } = request
+  const { query, call, at } = request
   const requested = query.get('location_id')?.trim() ?? ''
   if (requested === '')
     return {
@@ -295,9 +287,8 @@ const showPrices = async (request: ConsoleRequest): Promise<PageView> => {
       body: html`<h1>Prices</h1>${lead}${filterForm(request, '', null, null, await newestLocations(request))}
 <div class="empty"><p>Enter a location above, or send this request:</p>${curlBlock(firstPrices)}</div>`,
     }
-  const path = encodeURIComponent(requested)
   const direction = query.get('direction') ?? 'IMPORT'
-  const location = await api<LocationWire>('GET', `/locations/${path}`)
+  const location = await call(locationRetrieve, { id: requested })
   if (!location.ok) return problem(request, requested, location.status, location.fault)
   const { timezone, currency_code: currency, id } = location.value
   const zone = zoneOf(timezone)
@@ -312,7 +303,7 @@ const showPrices = async (request: ConsoleRequest): Promise<PageView> => {
   const end = Math.min(interval.end, endsAt ?? interval.end)
   const read = (start: number) => {
     const body = { start_time: writeInstant(start), end_time: writeInstant(end), tariff_direction: direction }
-    return api<PricesWire>('POST', `/prices/${id}`, body)
+    return call(priceRetrieve, { id }, body)
   }
   const first = await read(interval.start)
   const isLate = !first.ok && first.fault.code === 'no_price_data'

@@ -1,11 +1,13 @@
-import type { EventWire } from '../../../contract/events/event.ts'
-import type { DeviceWire } from '../../../contract/registry/device.ts'
-import type { LocationWire } from '../../../contract/registry/location.ts'
+import { eventList } from '../../../contract/events/event.ts'
+import { priceRetrieve } from '../../../contract/prices/price.ts'
+import { type DeviceWire, deviceList } from '../../../contract/registry/device.ts'
+import { type LocationWire, locationRetrieve } from '../../../contract/registry/location.ts'
+import { scheduleAmount, scheduleAmountRetrieve } from '../../../contract/schedules/schedule-amount.ts'
 import { writeDate } from '../../../domain/civil-date.ts'
 import { writeInstant } from '../../../domain/instant.ts'
 import { dayMs, hourMs } from '../../../domain/interval.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
-import type { Fault, ListOf } from '../api.ts'
+import type { Fault } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, mayDo, postRoute } from '../console-request.ts'
 import { exactText, money, percent } from '../kit/amount.ts'
 import { curlBlock } from '../kit/api-requests.ts'
@@ -19,7 +21,7 @@ import { enteredText } from '../kit/object-text.ts'
 import type { ChartBand } from '../kit/step-chart.ts'
 import { form, type PageResult, type PageView } from '../page-frame.ts'
 import { errorNotice, facts, field, instant, showResult } from '../page-parts.ts'
-import { intervalPrices, type PricesWire, priceChart } from './price-pages.ts'
+import { intervalPrices, priceChart } from './price-pages.ts'
 import {
   powerText,
   type Run,
@@ -53,7 +55,7 @@ const planFacts = (schedule: ScheduleWire, location: string): Html => {
     ['ID', html`<code>${schedule.id}</code>`],
     ['Location', html`<a href="/console/locations/${schedule.location_id}">${location}</a>`],
     ['Created', instant(schedule.time_created, zone, 'minute')],
-    ['Cost', html`<strong>${money(cost.value, currency)}</strong>${forecast}`],
+    ['Cost', html`<strong>${money(cost.value ?? 0, currency)}</strong>${forecast}`],
     [
       'Saved, compared with an immediate start',
       html`${money(savings.value, currency)}${savings.percentage === null ? null : ` (${exactText(savings.percentage)} %)`}`,
@@ -63,8 +65,8 @@ const planFacts = (schedule: ScheduleWire, location: string): Html => {
 
 /** Show a stored schedule over the prices of its time. */
 const showSchedule = async (request: ConsoleRequest): Promise<PageView> => {
-  const { api, ids, at } = request
-  const found = await api<ScheduleWire>('GET', `/schedules/${ids[0]}`)
+  const { call, ids, at } = request
+  const found = await call(scheduleAmountRetrieve, { id: ids[0] })
   if (!found.ok)
     return {
       title: 'Schedule',
@@ -78,7 +80,7 @@ const showSchedule = async (request: ConsoleRequest): Promise<PageView> => {
   const direction = data.every(one => one.tariff_direction === 'EXPORT') ? 'EXPORT' : 'IMPORT'
   const interval = { start_time: writeInstant(start), end_time: writeInstant(end), tariff_direction: direction }
   const [prices, names, location] = await Promise.all([
-    api<PricesWire>('POST', `/prices/${schedule.location_id}`, interval),
+    call(priceRetrieve, { id: schedule.location_id }, interval),
     newestDevices(request),
     objectName(request, schedule.location_id),
   ])
@@ -151,9 +153,8 @@ const maxShownSchedules = 20
 type Latest = { readonly content: Html; readonly tables: readonly TableView[] }
 
 /** Latest schedules, by their events. A schedule is stored for 24 hours. */
-const latestSchedules = async ({ api, at, query }: ConsoleRequest, names: LocationNames): Promise<Latest> => {
-  const address = `/events?event_type=schedule.created&limit=${maxShownSchedules}`
-  const events = await api<ListOf<EventWire>>('GET', address)
+const latestSchedules = async ({ call, at, query }: ConsoleRequest, names: LocationNames): Promise<Latest> => {
+  const events = await call(eventList, { event_type: 'schedule.created', limit: maxShownSchedules })
   const latest = events.ok ? events.value.data.filter(({ time_created }) => at - Date.parse(time_created) < dayMs) : []
   const next = Math.ceil(at / hourMs) * hourMs
   const example = firstSchedule(writeInstant(next), writeInstant(next + 12 * hourMs))
@@ -178,10 +179,9 @@ const lead = html`<p class="lead">A schedule is the cheapest time at which a dev
 
 const schedulesPage = async (request: ConsoleRequest, fault: Fault | null): Promise<PageView> => {
   const requested = (request.form.get('location_id') ?? request.query.get('location_id') ?? '').trim()
-  const location =
-    requested === '' ? null : await request.api<LocationWire>('GET', `/locations/${encodeURIComponent(requested)}`)
+  const location = requested === '' ? null : await request.call(locationRetrieve, { id: requested })
   const names = await newestLocations(request)
-  const devices = location?.ok === true ? await request.api<ListOf<DeviceWire>>('GET', '/devices?limit=100') : null
+  const devices = location?.ok === true ? await request.call(deviceList, { limit: 100 }) : null
   const mayCreate = mayDo(request, { access: 'all' })
   const latest = await latestSchedules(request, names)
   return {
@@ -203,8 +203,8 @@ ${latest.content}`,
 
 /** Calculate a schedule of one device and show it. */
 const createSchedule = async (request: ConsoleRequest): Promise<PageResult> => {
-  const { api, form: sent } = request
-  const location = await api<LocationWire>('GET', `/locations/${encodeURIComponent(sent.get('location_id') ?? '')}`)
+  const { call, form: sent } = request
+  const location = await call(locationRetrieve, { id: sent.get('location_id') ?? '' })
   if (!location.ok) return schedulesPage(request, { ...location.fault, field: null })
   const zone = location.value.timezone
   const times = ['start_time', 'end_time'].map(name => readLocal(zoneOf(zone), sent.get(name) ?? ''))
@@ -220,16 +220,20 @@ const createSchedule = async (request: ConsoleRequest): Promise<PageResult> => {
       return schedulesPage(request, {
         ...{ code: 'field_invalid', message: 'Enter a number above 0, such as 22.', field: name },
       })
-  const created = await api<ScheduleWire>('POST', `/schedules/amount/${location.value.id}`, {
-    data: [
-      {
-        device_id: (sent.get('device_id') ?? '').trim(),
-        ...{ start_time: times[0], end_time: times[1] },
-        max_power: { units: 'KW', value: number('power') },
-        energy: { units: 'KWH', value: number('energy') },
-      },
-    ],
-  })
+  const created = await call(
+    scheduleAmount,
+    { id: location.value.id },
+    {
+      data: [
+        {
+          device_id: (sent.get('device_id') ?? '').trim(),
+          ...{ start_time: times[0] ?? '', end_time: times[1] ?? '' },
+          max_power: { units: 'KW', value: number('power') },
+          energy: { units: 'KWH', value: number('energy') },
+        },
+      ],
+    },
+  )
   if (created.ok) return { to: `/console/schedules/${created.value.id}?done=created` }
   return schedulesPage(request, { ...created.fault, field: inputOf[created.fault.field ?? ''] ?? null })
 }

@@ -1,5 +1,6 @@
 import type { EventWire } from '../../../contract/events/event.ts'
-import type { JsonNumber } from '../../../contract/json/exact-number.ts'
+import type { AnswerOf } from '../../../contract/operation.ts'
+import type { scheduleAmountRetrieve } from '../../../contract/schedules/schedule-amount.ts'
 import { html } from '../../ui-kit/html.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 import { exactText, money, power } from '../kit/amount.ts'
@@ -8,31 +9,11 @@ import { type DeviceNames, deviceLink } from '../kit/device-names.ts'
 import { type LocationNames, locationColumn } from '../kit/location-names.ts'
 import { instant } from '../page-parts.ts'
 
-type Power = { readonly units: 'W' | 'KW'; readonly value: JsonNumber }
-
-type Planned = {
-  readonly device_id: string
-  readonly tariff_direction: 'IMPORT' | 'EXPORT'
-  readonly start_time: string
-  readonly end_time: string
-  readonly energy: { readonly units: 'WH' | 'KWH'; readonly value: JsonNumber }
-  readonly cost: { readonly value: JsonNumber; readonly confidence: JsonNumber }
-  readonly savings: { readonly value: JsonNumber; readonly percentage: JsonNumber | null }
-  readonly schedule: readonly { readonly start_time: string; readonly end_time: string; readonly power: Power }[]
-}
-
 /** Answer of the API with a schedule. */
-export type ScheduleWire = Omit<
-  Planned,
-  'device_id' | 'tariff_direction' | 'energy' | 'schedule' | 'start_time' | 'end_time'
-> & {
-  readonly id: string
-  readonly location_id: string
-  readonly location_timezone: string
-  readonly currency_code: string
-  readonly time_created: string
-  readonly data: readonly Planned[]
-}
+export type ScheduleWire = AnswerOf<typeof scheduleAmountRetrieve>
+
+type Planned = ScheduleWire['data'][number]
+type Power = Planned['max_power']
 
 const unitNames = { W: 'W', KW: 'kW', WH: 'Wh', KWH: 'kWh' } as const
 
@@ -108,8 +89,8 @@ export const windowTable = (
         key: 'cost',
         name: 'Cost',
         isNumber: true,
-        text: one => exactText(one.cost.value),
-        show: one => money(one.cost.value, currency),
+        text: one => exactText(one.cost.value ?? 0),
+        show: one => money(one.cost.value ?? 0, currency),
       },
     ],
     hasMore: data.length > maxShownWindows,

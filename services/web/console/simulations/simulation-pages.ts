@@ -1,9 +1,11 @@
+import type { FormBody } from '../../../contract/call.ts'
 import { parseExactJson } from '../../../contract/json/exact-json.ts'
 import type { JsonNumber } from '../../../contract/json/exact-number.ts'
-import type { PlanWire } from '../../../contract/plans/plan.ts'
+import type { AnswerOf } from '../../../contract/operation.ts'
+import { type PlanWire, planList } from '../../../contract/plans/plan.ts'
+import { simulationCreate, simulationRetrieve } from '../../../contract/simulations/simulation.ts'
 import { civilDate, dayNumber, parseDate, writeDate } from '../../../domain/civil-date.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
-import type { ListOf } from '../api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
 import { differenceOf, exactText, money, wholeNumber } from '../kit/amount.ts'
 import { curlBlock } from '../kit/api-requests.ts'
@@ -17,37 +19,8 @@ import { choice, errorNotice, facts, field } from '../page-parts.ts'
 /** Amount of a bill, with its days of standing charges. */
 type Part = { readonly amount: JsonNumber; readonly days: number | null }
 
-type Line = {
-  readonly component: string
-  readonly name: string
-  readonly amount: JsonNumber
-  readonly standing_days: number | null
-}
-
-type Month = { readonly month: string; readonly total: JsonNumber; readonly standing_days: number | null }
-
-type Bill = {
-  readonly energy: JsonNumber
-  readonly charges: JsonNumber
-  readonly tax: JsonNumber
-  readonly total: JsonNumber
-  readonly complete: boolean
-  readonly standing_days: number | null
-  readonly months: readonly Month[]
-  readonly lines?: readonly Line[]
-}
-
-type SimulationWire = {
-  readonly id: string | null
-  readonly status: 'PENDING' | 'DONE' | 'FAILED'
-  readonly progress: { readonly locations: number; readonly done: number }
-  readonly currency_code: string
-  readonly start_date: string
-  readonly end_date: string
-  readonly baseline: Bill | null
-  readonly data: readonly (Bill & { readonly name: string; readonly difference: JsonNumber })[]
-  readonly error: { readonly code: string; readonly message: string } | null
-}
+type SimulationWire = AnswerOf<typeof simulationRetrieve>
+type Bill = NonNullable<SimulationWire['baseline']>
 
 /** Amount of a row with the stored prices and with the other ones. */
 type Compared = { readonly name: string; readonly before: string; readonly after: string }
@@ -158,6 +131,8 @@ const monthStart = (at: number, months: number): number => {
   return dayNumber(Math.floor(index / 12), (index % 12) + 1, 1)
 }
 
+type NamedPlan = Pick<PlanWire, 'id' | 'name'>
+
 type Asked = {
   readonly object: string
   readonly start: number
@@ -181,7 +156,7 @@ const askedOf = ({ query, at }: ConsoleRequest): Asked => {
 const tariffExample = `{"direction": "IMPORT", "type": "COMMODITY", "schedule": [{"days_and_hours": [{"hours": [
   {"valid_from": "00:00:00", "valid_to": "00:00:00", "rate": [{"fixed": 0.29}]}]}]}]}`
 
-const questionForm = ({ object, start, end, plan, tariff }: Asked, plans: readonly PlanWire[]): Html =>
+const questionForm = ({ object, start, end, plan, tariff }: Asked, plans: readonly NamedPlan[]): Html =>
   html`<form class="form" method="get" action="/console/simulations"><div class="filter">
 ${field('object', 'Location or customer', { value: object, required: true, hint: 'ID or reference' })}
 ${field('start', 'First day', { type: 'date', value: writeDate(start) })}
@@ -195,16 +170,16 @@ ${choice('plan', 'Plan', [['', plans.length === 0 ? 'No plans yet' : 'Other tari
 const head = html`<h1>Simulations</h1><p class="lead">What stored records would have cost with another plan or tariff. Nothing is changed.</p>`
 
 /** Read tariffs. A text that is not JSON becomes a list that the API refuses. */
-const readTariffs = (text: string): readonly unknown[] => {
+const readTariffs = (text: string): readonly FormBody[] => {
   const read = parseExactJson(text)
   const value = read.ok ? read.value : null
-  return Array.isArray(value) ? value : [value]
+  return (Array.isArray(value) ? value : [value]) as readonly FormBody[]
 }
 
 /** Ask for a comparison. A pending simulation is loaded again by its id. */
-const simulate = async (request: ConsoleRequest, asked: Asked, plans: readonly Pick<PlanWire, 'id' | 'name'>[]) => {
+const simulate = async (request: ConsoleRequest, asked: Asked, plans: readonly NamedPlan[]) => {
   const id = request.query.get('id')
-  if (id !== null) return request.api<SimulationWire>('GET', `/simulations/${encodeURIComponent(id)}`)
+  if (id !== null) return request.call(simulationRetrieve, { id })
   const object = await findObject(request, asked.object, ['location', 'customer'])
   if (!object.ok) return object
   const plan = plans.find(one => one.id === asked.plan)
@@ -212,10 +187,14 @@ const simulate = async (request: ConsoleRequest, asked: Asked, plans: readonly P
     asked.plan === ''
       ? { name: 'the other tariff', tariffs: readTariffs(asked.tariff) }
       : { name: plan?.name ?? 'the plan', plan_id: asked.plan }
-  return request.api<SimulationWire>('POST', '/simulations', {
-    ...(object.value.startsWith('cus_') ? { customer_id: object.value } : { object_ids: [object.value] }),
-    ...{ start_date: writeDate(asked.start), end_date: writeDate(asked.end), lines: true, candidates: [candidate] },
-  })
+  return request.call(
+    simulationCreate,
+    {},
+    {
+      ...(object.value.startsWith('cus_') ? { customer_id: object.value } : { object_ids: [object.value] }),
+      ...{ start_date: writeDate(asked.start), end_date: writeDate(asked.end), lines: true, candidates: [candidate] },
+    },
+  )
 }
 
 const stateOf = (request: ConsoleRequest, { id, status, progress, error }: SimulationWire): Content => {
@@ -230,7 +209,7 @@ const stateOf = (request: ConsoleRequest, { id, status, progress, error }: Simul
 /** Compare stored costs with those of another plan or tariff. */
 const showSimulation = async (request: ConsoleRequest): Promise<PageView> => {
   const asked = askedOf(request)
-  const list = await request.api<ListOf<PlanWire>>('GET', '/plans?limit=100')
+  const list = await request.call(planList, { limit: 100 })
   const plans = list.ok ? list.value.data : []
   const page = (body: Content, status = 200, tables: readonly TableView[] = []): PageView => ({
     ...{ title: 'Simulations', status, tables },
@@ -286,7 +265,7 @@ tariffs.</p>`
     const href = `${withParameters(request, { plan: '' })}#beside`
     return html`<p><a class="button" href="${href}">Choose a plan to compare</a></p>${hint}`
   }
-  const list = await request.api<ListOf<PlanWire>>('GET', '/plans?limit=100')
+  const list = await request.call(planList, { limit: 100 })
   const plans = list.ok ? list.value.data.filter(plan => plan.currency_code === bill.currency) : []
   const others = [...request.query].filter(([name]) => !['plan', 'done', 'csv'].includes(name))
   const form = html`<form class="filter" method="get" action="${request.path}#beside">

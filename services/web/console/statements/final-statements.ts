@@ -1,13 +1,13 @@
-import type { FinalStatementWire } from '../../../contract/statements/statement-operations.ts'
+import { type FinalStatementWire, statementList } from '../../../contract/statements/statement-operations.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
-import type { ApiResult, ListOf } from '../api.ts'
+import type { ListOf } from '../api.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 import { exactText, money } from '../kit/amount.ts'
 import { curlBlock } from '../kit/api-requests.ts'
 import { dataTable, type TableView } from '../kit/data-table.ts'
 import { firstStatement } from '../kit/first-requests.ts'
 import { type LocationNames, locationColumn } from '../kit/location-names.ts'
-import { field, hasOlderRows, instant, listQuery, pageLinks, showResult } from '../page-parts.ts'
+import { field, hasOlderRows, instant, listParameters, pageLinks, showResult } from '../page-parts.ts'
 
 const path = '/console/statements'
 
@@ -72,10 +72,10 @@ export const finalStatements = async (
   request: ConsoleRequest,
   names: LocationNames,
 ): Promise<{ readonly content: Html; readonly tables: readonly TableView[] }> => {
-  const { api, query } = request
+  const { call, query } = request
   const location = query.get(locationParameter)?.trim() ?? ''
-  const filter = location === '' ? '' : `&${new URLSearchParams({ location_id: location })}`
-  const list: ApiResult<ListOf<FinalStatementWire>> = await api('GET', `/statements${listQuery(query, [])}${filter}`)
+  const filter = location === '' ? {} : { location_id: location }
+  const list = await call(statementList, { ...listParameters(query), ...filter })
   const table = list.ok ? finalTable(request, names, list.value, location !== '') : null
   return {
     tables: table === null ? [] : [table],
@@ -90,12 +90,12 @@ ${showResult(list, found => html`${table?.markup}${pageLinks(path, query, [locat
 
 /** Read the FINAL statements of a location whose days share a day with [from, to); null is open. */
 export const finalsBetween = async (
-  { api }: Pick<ConsoleRequest, 'api'>,
+  { call }: Pick<ConsoleRequest, 'call'>,
   locationId: string,
   from: string | null,
   to: string | null,
 ): Promise<{ readonly found: readonly FinalStatementWire[]; readonly isAll: boolean } | null> => {
-  const list = await api<ListOf<FinalStatementWire>>('GET', `/statements?limit=100&location_id=${locationId}`)
+  const list = await call(statementList, { limit: 100, location_id: locationId })
   if (!list.ok) return null
   const found = list.value.data.filter(
     one => (to === null || one.start_date < to) && (from === null || one.end_date > from),

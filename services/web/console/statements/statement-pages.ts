@@ -1,7 +1,12 @@
 import type { JsonNumber } from '../../../contract/json/exact-number.ts'
-import type { LocationWire } from '../../../contract/registry/location.ts'
+import { locationRetrieve } from '../../../contract/registry/location.ts'
 import type { StatementWire } from '../../../contract/statements/statement.ts'
-import { statementFinalise, statementVoid } from '../../../contract/statements/statement-operations.ts'
+import {
+  statementCreate,
+  statementFinalise,
+  statementRetrieve,
+  statementVoid,
+} from '../../../contract/statements/statement-operations.ts'
 import { civilDate, dayNumber, parseDate, writeDate } from '../../../domain/civil-date.ts'
 import { asMarkup, type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { Fault } from '../api.ts'
@@ -53,12 +58,16 @@ ${field('end', 'Day after the last', { type: 'date', value: writeDate(end) })}
 ${choice('rounding', 'Rounding', profiles, profile)}
 <button class="quiet" type="submit">Calculate</button></form>`
 
-const calculate = ({ api }: ConsoleRequest, { locationId, start, end, profile }: Asked, more: object = {}) =>
-  api<StatementWire>('POST', `/statements/${encodeURIComponent(locationId)}`, {
-    ...{ start_date: writeDate(start), end_date: writeDate(end) },
-    ...(profile === 'EXACT' ? {} : { rounding: { profile } }),
-    ...more,
-  })
+const calculate = ({ call }: ConsoleRequest, { locationId, start, end, profile }: Asked, more: object = {}) =>
+  call(
+    statementCreate,
+    { id: locationId },
+    {
+      ...{ start_date: writeDate(start), end_date: writeDate(end) },
+      ...(profile === 'EXACT' ? {} : { rounding: { profile } }),
+      ...more,
+    },
+  )
 
 /** Question that a statement answers. */
 const askedBy = ({ location_id: locationId, start_date, end_date, rounding }: StatementWire): Asked => {
@@ -82,13 +91,13 @@ const energyFact = (name: string, energy: JsonNumber | undefined): readonly (rea
 /** Links to the location and the customer of a bill, by their names. The customer is null if the location has none. */
 type Parties = { readonly location: Html; readonly customer: Html | null }
 
-const partiesOf = async ({ api }: ConsoleRequest, id: string): Promise<Parties> => {
-  const found = await api<LocationWire>('GET', `/locations/${encodeURIComponent(id)}`)
+const partiesOf = async ({ call }: ConsoleRequest, id: string): Promise<Parties> => {
+  const found = await call(locationRetrieve, { id })
   const customerId = found.ok ? found.value.customer_id : null
   const name = found.ok ? (found.value.display_name ?? found.value.reference_id) : null
   return {
     location: html`<a href="/console/locations/${id}">${name ?? id}</a>`,
-    customer: customerId === null ? null : ((await objectLinks({ api }, [customerId])).get(customerId) ?? null),
+    customer: customerId === null ? null : ((await objectLinks({ call }, [customerId])).get(customerId) ?? null),
   }
 }
 
@@ -207,7 +216,7 @@ const withStatement = async (
   request: ConsoleRequest,
   answer: (statement: StatementWire) => Promise<PageResult>,
 ): Promise<PageResult> => {
-  const found = await request.api<StatementWire>('GET', `/statements/${request.ids[0]}`)
+  const found = await request.call(statementRetrieve, { id: request.ids[0] })
   return found.ok ? answer(found.value) : refused(null, found.status, found.fault)
 }
 
@@ -215,11 +224,11 @@ const withStatement = async (
 const finalise = (request: ConsoleRequest): Promise<PageResult> =>
   withStatement(request, async statement => {
     const page = `${path}/${statement.id}`
-    const { form: sent, api } = request
+    const { form: sent, call } = request
     let fault: Fault | null = null
     if (sent.has('hash')) {
       const body = { hash: sent.get('hash'), allow_incomplete: sent.has('allow_incomplete') }
-      const done = await api<StatementWire>('POST', `/statements/${statement.id}/finalise`, body)
+      const done = await call(statementFinalise, { id: statement.id }, body)
       if (done.ok) return { to: `${page}?done=finalised` }
       fault = done.fault
     }
@@ -241,10 +250,10 @@ Accept the gaps</label></p>`,
 const voidStatement = (request: ConsoleRequest): Promise<PageResult> =>
   withStatement(request, async statement => {
     const page = `${path}/${statement.id}`
-    const { form: sent, api } = request
+    const { form: sent, call } = request
     let fault = sent.has('confirm') ? confirmationFault(request, statement.start_date) : null
     if (sent.has('confirm') && fault === null) {
-      const done = await api('DELETE', `/statements/${statement.id}`)
+      const done = await call(statementVoid, { id: statement.id })
       if (done.ok) return { to: `${page}?done=voided` }
       fault = done.fault
     }

@@ -1,10 +1,10 @@
-import type { DeviceWire } from '../../../contract/registry/device.ts'
+import { intervalCost } from '../../../contract/costs/energy-cost.ts'
+import { deviceRetrieve } from '../../../contract/registry/device.ts'
 import type { StatementWire } from '../../../contract/statements/statement.ts'
 import type { StatementLineWire } from '../../../contract/statements/statement-line.ts'
 import { writeDate } from '../../../domain/civil-date.ts'
 import { type Content, type Html, html } from '../../ui-kit/html.ts'
 import type { ConsoleRequest } from '../console-request.ts'
-import type { CostWire } from '../costs/cost-view.ts'
 import { exactText, kilowattHours, percent, separated } from '../kit/amount.ts'
 import { barChart } from '../kit/bar-chart.ts'
 import { type Column, dataTable, type TableView } from '../kit/data-table.ts'
@@ -36,9 +36,9 @@ const peakDay = async (
   [peak, ...others]: readonly [Peak, ...Peak[]],
 ): Promise<Html | null> => {
   const day = dayOf(zoneOf(zone), Date.parse(peak.start_time))
-  const cost = await request.api<CostWire>(
-    'POST',
-    `/costs/interval/${locationId}?aggregation=HOUR`,
+  const cost = await request.call(
+    intervalCost,
+    { id: locationId, aggregation: 'HOUR' },
     instantsOf({ zone: zoneOf(zone), start: day, end: day + 1 }),
   )
   if (!cost.ok) return null
@@ -68,10 +68,10 @@ const peakDay = async (
 }
 
 /** Read the own references of the first devices of peaks. */
-const deviceNames = async ({ api }: ConsoleRequest, peaks: readonly Peak[]): Promise<Names> => {
+const deviceNames = async ({ call }: ConsoleRequest, peaks: readonly Peak[]): Promise<Names> => {
   const used = peaks.flatMap(({ users }) => users.flatMap(({ device_id: id }) => (id === null ? [] : [id])))
   const ids = [...new Set(used)].slice(0, maxNamedDevices)
-  const devices = await Promise.all(ids.map(id => api<DeviceWire>('GET', `/devices/${id}`)))
+  const devices = await Promise.all(ids.map(id => call(deviceRetrieve, { id })))
   return new Map(
     devices.flatMap(one => (one.ok ? [[one.value.id, one.value.display_name ?? one.value.reference_id] as const] : [])),
   )

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Api, ApiResult } from '../../../../services/web/console/api.ts'
+import { type CallRequest, callRequest } from '../../../../services/contract/call.ts'
+import type { ApiCalls, ApiResult } from '../../../../services/web/console/api.ts'
 import { checkTariffs, createTariffs, type NewTariff } from '../../../../services/web/console/objects/new-tariffs.ts'
 import { html } from '../../../../services/web/ui-kit/html.ts'
 
@@ -19,8 +20,8 @@ const dryRun = (errors: readonly object[]) => ({ object: 'dry_run', locations: 1
 type Call = { readonly path: string; readonly body: unknown }
 
 /** API with locations in Berlin that have 3 records each. `missing` does not exist, `taken` has a tariff, `busy` fails. */
-const fakeApi = (calls: Call[] = []): Api =>
-  (async (_method: string, path: string, body?: object): Promise<ApiResult<unknown>> => {
+const fakeApi = (calls: Call[] = []): ApiCalls => {
+  const answer = async ({ path, body }: CallRequest): Promise<ApiResult<unknown>> => {
     calls.push({ path, body })
     if (path.includes('missing')) return refusal(404, 'not_found')
     const id = path.slice(11).replace('reference%3A', '')
@@ -32,7 +33,15 @@ const fakeApi = (calls: Call[] = []): Api =>
     if (path === '/tariffs') return overlaps ? refusal(400, 'tariff_overlap') : { ok: true, value: { id: 'trf' } }
     const error = { location_id: null, number: null, code: 'tariff_overlap', message: 'The API says tariff_overlap.' }
     return { ok: true, value: dryRun(overlaps ? [error] : []) }
-  }) as Api
+  }
+  const fake = {
+    call: (...[operation, parameters, body]: Parameters<ApiCalls['call']>) =>
+      answer(callRequest(operation, parameters, body)),
+    dryRun: (...[operation, parameters, body]: Parameters<ApiCalls['dryRun']>) =>
+      answer(callRequest(operation, { ...parameters, dry_run: true }, body)),
+  }
+  return fake as ApiCalls
+}
 
 const open: NewTariff = {
   ...{ direction: 'IMPORT', type: 'COMMODITY', isMarket: false, name: '', start: '', end: '' },
