@@ -1,6 +1,12 @@
+import { callRequest, type InDoubles, type ParametersOf, receivedAnswer, type SentBodyOf } from '../contract/call.ts'
+import type { AnswerOf, Operation } from '../contract/operation.ts'
+import { accountLogin } from '../contract/registry/account.ts'
 import { type Answer, CallError, refusalOf, type ServiceCalls } from '../reading-import/call-service.ts'
 
 export { CallError, refusalOf } from '../reading-import/call-service.ts'
+
+/** Answer of an operation as commands receive it. */
+export type Received<O extends Operation> = InDoubles<AnswerOf<O>>
 
 /** Calls give up after 30 s without an answer. */
 export type ServiceClient = ServiceCalls & {
@@ -10,8 +16,15 @@ export type ServiceClient = ServiceCalls & {
     moreHeaders: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ) => Promise<{ readonly status: number; readonly body: AsyncIterable<Uint8Array> | null }>
-  /** Call the API and return the body of a success. Throws `CallError` with the message of a refusal. */
-  readonly ask: <T>(method: string, path: string, body?: unknown) => Promise<T>
+  /**
+   * Call an operation and return its answer. A body that is a text is sent as it is.
+   * Throws `CallError` with the message of a refusal.
+   */
+  readonly ask: <O extends Operation>(
+    operation: O,
+    parameters: ParametersOf<O>,
+    body?: SentBodyOf<O> | string,
+  ) => Promise<Received<O>>
 }
 
 const timeoutMs = 30_000
@@ -63,10 +76,11 @@ export const serviceClient = (
       throw new CallError(`${method} ${baseUrl}${path}: ${causeOf(error)}`, null, null, error)
     }
   }
-  const ask = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
-    const answer = await call<T>(method, path, body)
-    if (answer.status >= 200 && answer.status < 300 && answer.body !== null) return answer.body
-    throw refusalOf(method, path, answer)
+  const ask: ServiceClient['ask'] = async (operation, parameters, body) => {
+    const { method, path } = callRequest(operation, parameters)
+    const answer = await call<unknown>(method, path, body)
+    if (answer.status < 200 || answer.status >= 300 || answer.body === null) throw refusalOf(method, path, answer)
+    return receivedAnswer(operation, answer.body) as Received<typeof operation>
   }
   const download: ServiceClient['download'] = (path, moreHeaders, signal) =>
     fetch(new URL(path, baseUrl), { headers: { ...headers, ...moreHeaders }, signal, redirect: 'manual' }).then(
@@ -84,6 +98,6 @@ export const logIn = async (baseUrl: string, account: string, key: string): Prom
   const loginClient = serviceClient(baseUrl, {
     Authorization: `Basic ${Buffer.from(`${account}:${key}`).toString('base64')}`,
   })
-  const { bearer_token: token } = await loginClient.ask<{ readonly bearer_token: string }>('GET', '/login')
+  const { bearer_token: token } = await loginClient.ask(accountLogin, {})
   return serviceClient(baseUrl, { Authorization: `Bearer ${token}` })
 }

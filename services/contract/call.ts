@@ -54,6 +54,13 @@ export type CallRequest = {
   readonly body?: object | undefined
 }
 
+/** Answer whose numbers were read as doubles. */
+export type InDoubles<T> = T extends JsonNumber
+  ? number
+  : T extends object
+    ? { [Name in keyof T]: InDoubles<T[Name]> }
+    : T
+
 /** Create the request of a call. Throws if the current API version does not have the operation. */
 export const callRequest = (
   { id, routes }: Operation,

@@ -1,7 +1,9 @@
 import {
-  type DeadLetterDetail,
   type DeadLetterReplay,
   type DeadLetterSummary,
+  deadLetterList,
+  deadLetterReplay,
+  deadLetterRetrieve,
   maxReplays,
 } from '../../contract/operator/dead-letter.ts'
 import { readInstant, writeInstant } from '../../domain/instant.ts'
@@ -14,16 +16,9 @@ import {
   UsageError,
 } from '../command.ts'
 import { operatorClient, operatorOptions } from '../operator-client.ts'
-import type { ServiceClient } from '../service-client.ts'
+import type { Received, ServiceClient } from '../service-client.ts'
 import { columns, table } from '../table.ts'
 
-type DeadLetterPage = {
-  readonly has_more: boolean
-  readonly next: string | null
-  readonly data: readonly DeadLetterSummary[]
-}
-
-const path = '/operator/dead-letters'
 const maxPageSize = 100
 const maxHexBytes = 512
 
@@ -63,8 +58,11 @@ const fetchLetters = async (
   let next: string | null = null
   do {
     const limit = String(Math.min(maxPageSize, maxLetters - letters.length))
-    const query = new URLSearchParams({ ...filter, limit, ...(next === null ? {} : { before: next }) })
-    const page: DeadLetterPage = await client.ask<DeadLetterPage>('GET', `${path}?${query}`)
+    const page: Received<typeof deadLetterList> = await client.ask(deadLetterList, {
+      ...filter,
+      limit,
+      before: next ?? undefined,
+    })
     letters.push(...page.data)
     next = page.next
   } while (next !== null && letters.length < maxLetters)
@@ -132,10 +130,7 @@ const showCommand: Command = {
   details: ['Shows origin, reason, headers, bytes in hexadecimal, and the content if it is readable.'],
   options: operatorOptions,
   run: async input => {
-    const letter = await operatorClient(input).ask<DeadLetterDetail>(
-      'GET',
-      `${path}/${encodeURIComponent(input.operands[0] ?? '')}`,
-    )
+    const letter = await operatorClient(input).ask(deadLetterRetrieve, { id: input.operands[0] ?? '' })
     const rows = [
       ['id', letter.id],
       ['from', `${letter.topic} ${offsetText(letter)}, ${kindText(letter)}`],
@@ -165,9 +160,7 @@ const replayAll = async (
 ): Promise<CommandOutcome> => {
   const results: DeadLetterReplay[] = []
   for (let from = 0; from < ids.length; from += maxReplays) {
-    const { data } = await client.ask<{ readonly data: readonly DeadLetterReplay[] }>('POST', `${path}/replay`, {
-      ids: ids.slice(from, from + maxReplays),
-    })
+    const { data } = await client.ask(deadLetterReplay, {}, { ids: ids.slice(from, from + maxReplays) })
     results.push(...data)
     for (const { id, replayed, reason } of data) if (!replayed) onProgress(`  ${id}  not replayed: ${reason}`)
     if (ids.length > maxReplays) onProgress(`  ${results.length} of ${ids.length}`)

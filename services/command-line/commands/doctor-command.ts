@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
-import type { MeterBatchWire } from '../../contract/metering/meter-batch.ts'
+import { intervalCost } from '../../contract/costs/energy-cost.ts'
+import { type MeterBatchWire, meterIntervalSubmit } from '../../contract/metering/meter-batch.ts'
+import { locationCreate, locationDelete } from '../../contract/registry/location.ts'
+import { tariffCreate } from '../../contract/tariffs/tariff.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { hourMs } from '../../domain/interval.ts'
 import type { Command } from '../command.ts'
@@ -69,13 +72,6 @@ const startDiagnostics = (onProgress: (line: string) => void): Diagnostics => {
 
 type Health = { readonly status: string; readonly checks: Readonly<Record<string, boolean>> }
 type CreatedObject = { readonly id: string }
-type EnergyCost = {
-  readonly data: readonly {
-    readonly energy: { readonly value: number }
-    readonly tariff: { readonly cost: { readonly value: number } }
-  }[]
-}
-
 const storedTimeoutMs = 20_000
 
 /** 3.2 kWh × 0.25 EUR/kWh = 0.80 EUR. */
@@ -116,7 +112,7 @@ const checkRecordPath = async (diagnostics: Diagnostics, target: ServiceTarget, 
   try {
     await checkTariffToCost(diagnostics, client, location.id, reference, at)
   } finally {
-    await diagnostics.step('clean up', advice.write, () => client.ask('DELETE', `/locations/${location.id}`))
+    await diagnostics.step('clean up', advice.write, () => client.ask(locationDelete, { id: location.id }))
   }
 }
 
@@ -148,22 +144,26 @@ const readHealth = async (client: ServiceClient, path: string): Promise<readonly
 }
 
 const createLocation = (client: ServiceClient, reference: string): Promise<CreatedObject> =>
-  client.ask('POST', '/locations', { reference_id: reference, timezone: 'Etc/UTC', currency_code: 'EUR' })
+  client.ask(locationCreate, {}, { reference_id: reference, timezone: 'Etc/UTC', currency_code: 'EUR' })
 
 const createTariff = (client: ServiceClient, locationId: string): Promise<CreatedObject> =>
-  client.ask('POST', '/tariffs', {
-    location_id: locationId,
-    direction: 'IMPORT',
-    type: 'COMMODITY',
-    display_name: 'doctor',
-    schedule: [
-      {
-        days_and_hours: [
-          { hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: testRecord.price }] }] },
-        ],
-      },
-    ],
-  })
+  client.ask(
+    tariffCreate,
+    {},
+    {
+      location_id: locationId,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      display_name: 'doctor',
+      schedule: [
+        {
+          days_and_hours: [
+            { hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: testRecord.price }] }] },
+          ],
+        },
+      ],
+    },
+  )
 
 const checkTariffToCost = async (
   diagnostics: Diagnostics,
@@ -181,7 +181,7 @@ const checkTariffToCost = async (
   const end = Math.floor(at / hourMs) * hourMs
   const interval = { start_time: writeInstant(end - hourMs), end_time: writeInstant(end) }
   const record = { location_id: locationId, record_reference_id: reference, units: 'WH', ...interval }
-  const submit = (value: number) => client.ask<MeterBatchWire>('PUT', '/meters/interval', [{ ...record, value }])
+  const submit = (value: number) => client.ask(meterIntervalSubmit, {}, [{ ...record, value }])
   const batch = await diagnostics.step(
     'send a record',
     advice.send,
@@ -219,11 +219,13 @@ const awaitStored = async (client: ServiceClient, batchId: string): Promise<void
   throw new Error(`${state} within ${storedTimeoutMs / 1000} s.`)
 }
 
-const readCost = async (client: ServiceClient, locationId: string, interval: object): Promise<number> => {
-  const { data } = await client.ask<EnergyCost>('POST', `/costs/interval/${locationId}`, interval)
+type TimeWindow = { readonly start_time: string; readonly end_time: string }
+
+const readCost = async (client: ServiceClient, locationId: string, interval: TimeWindow): Promise<number> => {
+  const { data } = await client.ask(intervalCost, { id: locationId }, interval)
   const [element] = data
   const energy = element?.energy.value
-  const cost = element?.tariff.cost.value
+  const cost = element?.tariff?.cost.value
   if (energy !== testRecord.energyWh || cost !== testRecord.cost) {
     throw new Error(`The cost is ${cost} for ${energy} Wh. Expected: ${testRecord.cost} for ${testRecord.energyWh} Wh.`)
   }

@@ -1,3 +1,4 @@
+import type { ExportManifest } from '../../contract/interchange/export.ts'
 import { parseDate } from '../../domain/civil-date.ts'
 import { startOfDayNumber, type TimeZone } from '../../domain/civil-time.ts'
 import { parseInstant, writeInstant } from '../../domain/instant.ts'
@@ -9,7 +10,7 @@ import { CallError, zoneOfLocation } from '../../reading-import/call-service.ts'
 import type { Command, CommandInput, CommandOption, CommandOutcome } from '../command.ts'
 import { CommandError, missingOptions, success, UsageError } from '../command.ts'
 import { costFormats, exportInFormat } from '../export/export-in-format.ts'
-import { type ManifestWire, runExport } from '../export/export-job.ts'
+import { runExport } from '../export/export-job.ts'
 import { parseAnswer, sessionSpan } from '../export/stored-records.ts'
 import { fileTargetOptions, openTarget } from '../import/import-target.ts'
 
@@ -107,7 +108,7 @@ const bodyOf = (kind: ExportKind, options: CommandInput['options']): object => {
   }
 }
 
-const textOf = (out: string, { rows, bytes }: ManifestWire): string =>
+const textOf = (out: string, { rows, bytes }: ExportManifest): string =>
   `${out}: ${rows.toLocaleString('en')} rows, ${bytes.toLocaleString('en')} bytes. The sums are in ${out}.manifest.json.`
 
 const frameContent = 'a JSON file with party, token and location'

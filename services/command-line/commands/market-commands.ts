@@ -1,19 +1,23 @@
 import { readFileSync } from 'node:fs'
 import { scaledNumber } from '../../contract/json/exact-number.ts'
-import type { MarketWire } from '../../contract/markets/market.ts'
-import { type MarketFeedFetchWire, type MarketFeedWire, maxFetchMs } from '../../contract/operator/market-feed.ts'
+import { marketRetrieve } from '../../contract/markets/market.ts'
+import { marketPricePut } from '../../contract/markets/market-price.ts'
+import {
+  type MarketFeedWire,
+  marketFeedFetch,
+  marketFeedList,
+  maxFetchMs,
+} from '../../contract/operator/market-feed.ts'
 import { readInstant, writeInstant } from '../../domain/instant.ts'
 import type { FeedPrice, PriceUnit } from '../../domain/market-feed/feed-price.ts'
 import { readPriceCsv } from '../../domain/market-feed/price-csv.ts'
 import { type Command, CommandError, type CommandInput, type CommandOutcome, success, UsageError } from '../command.ts'
 import { operatorClient, operatorOptions } from '../operator-client.ts'
-import { CallError, type ServiceClient } from '../service-client.ts'
+import { CallError, type Received, type ServiceClient } from '../service-client.ts'
 import { table } from '../table.ts'
 
-const path = '/operator/market-feeds'
-
 const readFeeds = async (client: ServiceClient): Promise<readonly MarketFeedWire[]> =>
-  (await client.ask<{ readonly data: readonly MarketFeedWire[] }>('GET', path)).data
+  (await client.ask(marketFeedList, {})).data
 
 const shortTime = (text: string | null): string => (text === null ? '' : text.replace(/:\d\d(?:\.\d+)?Z$/, 'Z'))
 
@@ -106,7 +110,7 @@ const requestBodies = (input: CommandInput): readonly object[] => {
   }))
 }
 
-const fetchText = ({ feed, stored, replaced, unchanged, error }: MarketFeedFetchWire): string => {
+const fetchText = ({ feed, stored, replaced, unchanged, error }: Received<typeof marketFeedFetch>): string => {
   const counts = `${stored} stored, ${replaced} replaced, ${unchanged} unchanged`
   return `${feed === null ? 'no prices' : `${feed}: ${counts}`}${error === null ? '' : `; ${error}`}`
 }
@@ -116,10 +120,10 @@ const fetchAll = async (
   feeds: readonly MarketFeedWire[],
   input: CommandInput,
 ): Promise<CommandOutcome> => {
-  const results: MarketFeedFetchWire[] = []
+  const results: Received<typeof marketFeedFetch>[] = []
   for (const { id, area, currency_code: currency } of feeds) {
     for (const body of requestBodies(input)) {
-      const result = await client.ask<MarketFeedFetchWire>('POST', `${path}/${id}/fetch`, body)
+      const result = await client.ask(marketFeedFetch, { id }, body)
       results.push(result)
       const intervalText = 'start_time' in body ? ` from ${String(body.start_time).slice(0, 10)}` : ''
       input.onProgress(`  ${area}/${currency}${intervalText}  ${fetchText(result)}`)
@@ -161,8 +165,6 @@ const pricesPerRequest = 5_000
 const priceScale = 9
 
 type ImportTarget = { readonly id: string; readonly currency: string; readonly name: string }
-type Counts = { readonly stored: number; readonly replaced: number; readonly unchanged: number }
-
 /** Find a shared source by id, or by area among the sources of feeds. Throws `CommandError`. */
 const findTarget = async (client: ServiceClient, nameOrId: string): Promise<ImportTarget> => {
   if (!nameOrId.startsWith('mrs_')) {
@@ -170,7 +172,7 @@ const findTarget = async (client: ServiceClient, nameOrId: string): Promise<Impo
     return { id, currency, name }
   }
   try {
-    const market = await client.ask<MarketWire>('GET', `/markets/${encodeURIComponent(nameOrId)}`)
+    const market = await client.ask(marketRetrieve, { id: nameOrId })
     return { id: market.id, currency: market.currency_code, name: market.display_name }
   } catch (error) {
     if (error instanceof CallError && error.status === 404)
@@ -237,7 +239,7 @@ const importPrices = async (input: CommandInput): Promise<CommandOutcome> => {
   let [stored, replaced, unchanged] = [0, 0, 0]
   for (let from = 0; from < prices.length; from += pricesPerRequest) {
     const batch = prices.slice(from, from + pricesPerRequest)
-    const counts = await client.ask<Counts>('PUT', `/markets/${id}/prices`, batch.map(toWire))
+    const counts = await client.ask(marketPricePut, { id }, batch.map(toWire))
     stored += counts.stored
     replaced += counts.replaced
     unchanged += counts.unchanged

@@ -1,25 +1,16 @@
+import { priceRetrieve } from '../../contract/prices/price.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { hourMs } from '../../domain/interval.ts'
 import { timeZone } from '../../platform/time-zone.ts'
 import { type Command, success, UsageError } from '../command.ts'
 import { type ChartValue, columnChart, instantText } from '../price-chart.ts'
-import { logIn } from '../service-client.ts'
+import { logIn, type Received } from '../service-client.ts'
 import { columns } from '../table.ts'
 import { readAnyTarget, targetOptions } from '../target.ts'
 
 const maxHours = 90 * 24
 
-type Prices = {
-  readonly location_id: string
-  readonly location_timezone: string
-  readonly currency_code: string
-  readonly tariff_direction: string
-  readonly data: readonly {
-    readonly valid_from: string
-    readonly valid_to: string
-    readonly price: { readonly value: number; readonly confidence: number }
-  }[]
-}
+type Prices = Received<typeof priceRetrieve>
 
 const readHours = (text: string): number => {
   const hours = Number(text)
@@ -28,6 +19,14 @@ const readHours = (text: string): number => {
   }
   return hours
 }
+
+/** Return the prices as values of a chart. Forecasts are faint. */
+export const chartValues = ({ data }: Pick<Prices, 'data'>): readonly ChartValue[] =>
+  data.flatMap(({ valid_from: from, valid_to: to, price }) =>
+    price === undefined
+      ? []
+      : [{ start: Date.parse(from), end: Date.parse(to), value: price.value, isFaint: price.confidence < 1 }],
+  )
 
 /** Return the lowest and the highest price, each with its first interval, and the mean over time. */
 const priceFacts = (values: readonly ChartValue[], zoneName: string): string => {
@@ -49,12 +48,7 @@ const priceFacts = (values: readonly ChartValue[], zoneName: string): string => 
 
 /** Format prices for a terminal. */
 export const pricesText = (prices: Prices): string => {
-  const values = prices.data.map(
-    ({ valid_from, valid_to, price }): ChartValue => ({
-      ...{ start: Date.parse(valid_from), end: Date.parse(valid_to) },
-      ...{ value: price.value, isFaint: price.confidence < 1 },
-    }),
-  )
+  const values = chartValues(prices)
   const zone = timeZone(prices.location_timezone)
   if (zone === null) throw new RangeError(`Unknown time zone ${prices.location_timezone}.`)
   const { tariff_direction: direction, location_id: id, currency_code: currency, location_timezone: zoneName } = prices
@@ -89,11 +83,15 @@ export const pricesCommand: Command = {
     const target = readAnyTarget(input)
     const start = Math.floor(input.at / hourMs) * hourMs
     const client = await logIn(target.baseUrl, target.account, target.key)
-    const prices = await client.ask<Prices>('POST', `/prices/${encodeURIComponent(location)}`, {
-      start_time: writeInstant(start),
-      end_time: writeInstant(start + hours * hourMs),
-      tariff_direction: input.options['direction'] ?? 'IMPORT',
-    })
+    const prices = await client.ask(
+      priceRetrieve,
+      { id: location },
+      {
+        start_time: writeInstant(start),
+        end_time: writeInstant(start + hours * hourMs),
+        tariff_direction: input.options['direction'] ?? 'IMPORT',
+      },
+    )
     return success(pricesText(prices), prices)
   },
 }

@@ -1,49 +1,28 @@
+import { priceRetrieve } from '../../contract/prices/price.ts'
+import { scheduleAmount } from '../../contract/schedules/schedule-amount.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { hourMs } from '../../domain/interval.ts'
 import { timeZone } from '../../platform/time-zone.ts'
 import { type Command, type CommandInput, success, UsageError } from '../command.ts'
 import { columnChart, instantText } from '../price-chart.ts'
-import { logIn } from '../service-client.ts'
+import { logIn, type Received } from '../service-client.ts'
 import { columns } from '../table.ts'
 import { readTarget, targetOptions } from '../target.ts'
+import { chartValues } from './price-command.ts'
 
 const maxHours = 7 * 24
 
-type Prices = {
-  readonly data: readonly {
-    readonly valid_from: string
-    readonly valid_to: string
-    readonly price: { readonly value: number; readonly confidence: number }
-  }[]
-}
+type Prices = Pick<Received<typeof priceRetrieve>, 'data'>
+
+type Plan = Received<typeof scheduleAmount>
 
 type TimeWindow = { readonly start_time: string; readonly end_time: string }
-
-type Piece = { readonly start_time: string; readonly end_time: string; readonly power: { readonly value: number } }
-
-type Plan = {
-  readonly id: string
-  readonly location_id: string
-  readonly location_timezone: string
-  readonly currency_code: string
-  readonly cost: { readonly value: number }
-  readonly savings: { readonly value: number; readonly percentage: number | null }
-  readonly unpriced: readonly TimeWindow[]
-  readonly data: readonly {
-    readonly device_id: string
-    readonly energy: { readonly value: number }
-    readonly schedule: readonly Piece[]
-  }[]
-}
 
 /** Format the plan of one device for a terminal: prices, runs, energy and cost. */
 export const planText = (plan: Plan, prices: Prices): string => {
   const zone = timeZone(plan.location_timezone)
   if (zone === null) throw new RangeError(`Unknown time zone ${plan.location_timezone}.`)
-  const values = prices.data.map(({ valid_from: from, valid_to: to, price }) => ({
-    ...{ start: Date.parse(from), end: Date.parse(to) },
-    ...{ value: price.value, isFaint: price.confidence < 1 },
-  }))
+  const values = chartValues(prices)
   const [device] = plan.data
   const pieces = device?.schedule ?? []
   const runIntervals = pieces.map(({ start_time: start, end_time: end }) => ({
@@ -122,15 +101,13 @@ export const scheduleCommand: Command = {
     ...targetOptions,
   },
   run: async input => {
-    const location = encodeURIComponent(input.operands[0] ?? '')
+    const location = { id: input.operands[0] ?? '' }
     const { window, body } = planRequest(input)
     const target = readTarget(input)
     const client = await logIn(target.baseUrl, target.account, target.key)
-    const plan = await client.ask<Plan>('POST', `/schedules/amount/${location}`, body)
+    const plan = await client.ask(scheduleAmount, location, body)
     // The service refuses price requests that include unpriced windows. The plan lists these windows.
-    const known = windowWithout(window, plan.unpriced).map(one =>
-      client.ask<Prices>('POST', `/prices/${location}`, one),
-    )
+    const known = windowWithout(window, plan.unpriced).map(one => client.ask(priceRetrieve, location, one))
     const data = (await Promise.all(known)).flatMap(prices => prices.data)
     return success(planText(plan, { data }), plan)
   },

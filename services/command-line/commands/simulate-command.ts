@@ -1,35 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { simulationCreate, simulationRetrieve } from '../../contract/simulations/simulation.ts'
 import { type Command, CommandError, success } from '../command.ts'
-import { logIn, type ServiceClient } from '../service-client.ts'
+import { logIn, type Received, type ServiceClient } from '../service-client.ts'
 import { table } from '../table.ts'
 import { readAnyTarget, targetOptions } from '../target.ts'
 
-type Month = { readonly month: string; readonly total: number; readonly difference?: number }
+type Simulation = Received<typeof simulationRetrieve>
 
-type Bill = {
+type StoredBill = NonNullable<Simulation['baseline']>
+
+/** Stored bill, or the bill of a candidate, which has a name and differences. */
+type Bill = Omit<StoredBill, 'months'> & {
   readonly name?: string
-  readonly energy: number
-  readonly charges: number
-  readonly tax: number
-  readonly total: number
   readonly difference?: number
-  readonly complete: boolean
-  readonly standing_days: number | null
-  readonly months: readonly Month[]
-}
-
-type Simulation = {
-  readonly id: string | null
-  readonly status: 'PENDING' | 'DONE' | 'FAILED'
-  readonly progress: { readonly locations: number; readonly done: number }
-  readonly currency_code: string
-  readonly start_date: string
-  readonly end_date: string
-  readonly rounding: { readonly decimals: number }
-  readonly baseline: Bill | null
-  readonly data: readonly Bill[]
-  readonly error: { readonly code: string; readonly message: string } | null
+  readonly months: readonly (StoredBill['months'][number] & { readonly difference?: number })[]
 }
 
 /** Time in ms between two requests for the progress of a large simulation. */
@@ -58,7 +43,7 @@ const waitUntilDone = async (
     if (done !== shown) onProgress(`${simulation.id}: ${done} of ${locations} locations`)
     shown = done
     await sleep(pollMs)
-    simulation = await client.ask<Simulation>('GET', `/simulations/${simulation.id}`)
+    simulation = await client.ask(simulationRetrieve, { id: simulation.id ?? '' })
   }
   return simulation
 }
@@ -77,7 +62,7 @@ export const simulationText = (
 ): string => {
   const money = (value: number | undefined): string => (value === undefined ? '' : value.toFixed(rounding.decimals))
   const signed = (value: number | undefined): string => (value !== undefined && value > 0 ? '+' : '') + money(value)
-  const bills = [...(baseline === null ? [] : [{ ...baseline, name: 'stored' }]), ...data]
+  const bills: readonly Bill[] = [...(baseline === null ? [] : [{ ...baseline, name: 'stored' }]), ...data]
   const nameOf = ({ name = '', complete }: Bill): string => (complete ? name : `${name} *`)
   const rows = bills.map(bill => [
     ...[nameOf(bill), money(bill.energy), money(bill.charges), money(bill.tax), money(bill.total)],
@@ -108,7 +93,7 @@ export const simulateCommand: Command = {
     const body = readRequest(file)
     const { baseUrl, account, key } = readAnyTarget(input)
     const client = await logIn(baseUrl, account, key)
-    const first = await client.ask<Simulation>('POST', '/simulations', body)
+    const first = await client.ask(simulationCreate, {}, body)
     const simulation = await waitUntilDone(client, first, input.onProgress)
     if (simulation.error !== null)
       throw new CommandError(`The simulation failed (${simulation.error.code}): ${simulation.error.message}`)

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { LocationWire } from '../../contract/registry/location.ts'
 import type { ExportedRecord, NotExported } from '../../domain/interchange/exported-record.ts'
 import { writeGreenButton } from '../../domain/interchange/green-button/write-green-button.ts'
 import type { CdrFrame, CdrVersion } from '../../domain/interchange/ocpi/cdr-frame.ts'
@@ -53,8 +54,6 @@ const readAll = async (source: ExportSource, query: RecordQuery, max: number): P
   }
   return records
 }
-
-type LocationWire = { readonly id: string; readonly reference_id?: string | null }
 
 /**
  * Export the records of one location or device as a Green Button feed, in texts.

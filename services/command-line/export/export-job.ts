@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ExportManifest, exportRetrieve } from '../../contract/interchange/export.ts'
+import type { AnswerOf } from '../../contract/operation.ts'
 import { callPatiently, refusalOf } from '../../reading-import/call-service.ts'
 import type { CommandInput } from '../command.ts'
 import { CommandError } from '../command.ts'
@@ -7,16 +9,7 @@ import type { ImportTarget } from '../import/import-target.ts'
 import { downloadInto } from './download-file.ts'
 import { openPart } from './export-file.ts'
 
-/** Content of a finished file. */
-export type ManifestWire = { readonly rows: number; readonly bytes: number; readonly sha256: string }
-
-type ExportWire = {
-  readonly id: string
-  readonly status: 'PENDING' | 'RUNNING' | 'DONE' | 'FAILED'
-  readonly progress: { readonly bytes: number }
-  readonly manifest: ManifestWire | null
-  readonly error: { readonly message: string } | null
-}
+type ExportWire = AnswerOf<typeof exportRetrieve>
 
 /** An export to a file. `body`: of POST /exports. `out`: the file, which must not exist. */
 export type ExportOrder = {
@@ -64,7 +57,7 @@ const waitForExport = async (
   { target, signal, out }: ExportOrder,
   id: string,
   show: (text: string) => void,
-): Promise<ManifestWire> => {
+): Promise<ExportManifest> => {
   const path = `/exports/${id}`
   for (;;) {
     const answer = await callPatiently(() => target.client.call<ExportWire>('GET', path), signal)
@@ -82,12 +75,12 @@ const waitForExport = async (
  * Create an export, wait for it, download its file, and write its manifest. The file has its name when it is
  * complete. The export is deleted at the end, also after an interruption.
  */
-export const runExport = async (order: ExportOrder): Promise<ManifestWire> => {
+export const runExport = async (order: ExportOrder): Promise<ExportManifest> => {
   const { target, out, status, signal } = order
   await using part = await openPart(out)
   const { show, end } = startStatus(status)
   const { id } = await createExport(order)
-  const onBytes = (bytes: number, { bytes: total }: ManifestWire): void =>
+  const onBytes = (bytes: number, { bytes: total }: ExportManifest): void =>
     show(`${out} ${Math.floor((bytes / total) * 100)} % of ${megabytes(total)}`)
   try {
     const manifest = await waitForExport(order, id, show)

@@ -1,4 +1,5 @@
 import { readTariffTerms, type TariffTermsInput } from '../../contract/tariffs/read-tariff-terms.ts'
+import type { TariffWire } from '../../contract/tariffs/tariff.ts'
 import { scheduleFrame } from '../../contract/tariffs/tariff-schedule.ts'
 import { parseInstant } from '../../domain/instant.ts'
 import type { SourceObject } from '../../domain/interchange/source-value.ts'
@@ -8,24 +9,11 @@ import {
   type WrittenTariffFormat,
   writeTariffFile,
 } from '../../domain/interchange/write-tariffs.ts'
-import type { ScheduleEntry, TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
+import type { ScheduleEntry } from '../../domain/tariff/tariff.ts'
 import { timeZone } from '../../platform/time-zone.ts'
 import { askPatiently, CallError } from '../../reading-import/call-service.ts'
 import type { ExportCounts } from './export-costs.ts'
 import { type ExportSource, listAll } from './stored-records.ts'
-
-type TariffWire = {
-  readonly id: string
-  readonly location_id: string
-  readonly direction: TariffDirection
-  readonly type: TariffType
-  readonly market_rates: boolean
-  readonly timezone: string
-  readonly display_name: string | null
-  readonly contract_start_date: string | null
-  readonly contract_end_date: string | null
-  readonly versions: readonly { readonly effective_from: string | null; readonly schedule: unknown }[]
-}
 
 const instantOf = (text: string | null): number | null => (text === null ? null : (parseInstant(text) ?? null))
 

@@ -1,4 +1,7 @@
+import type { calendarRetrieve } from '../../contract/calendars/calendar.ts'
 import { chargeBody, readChargeTerms } from '../../contract/charges/read-charge.ts'
+import type { ChargeWire } from '../../contract/charges/write-charge.ts'
+import type { AnswerOf } from '../../contract/operation.ts'
 import type { PercentageCharge, SessionCharge } from '../../domain/charge/charge.ts'
 import type { LocationCalendar } from '../../domain/charge/location-calendar.ts'
 import { parseDate } from '../../domain/civil-date.ts'
@@ -6,8 +9,6 @@ import type { SessionPricing } from '../../domain/interchange/ocpi/charging-sess
 import { timeZone } from '../../platform/time-zone.ts'
 import { askPatiently, CallError } from '../../reading-import/call-service.ts'
 import { type ExportSource, listAll } from './stored-records.ts'
-
-type ChargeWire = { readonly id: string; readonly kind: string } & Readonly<Record<string, unknown>>
 
 /** Members of a stored charge that are not part of its terms. */
 const ownMembers = ['id', 'object', 'location_id', 'plan_id', 'live_mode', 'time_created', 'account_id']
@@ -23,15 +24,10 @@ const readCharge = (wire: ChargeWire): SessionCharge | PercentageCharge | null =
   return charge.kind === 'SESSION' || charge.kind === 'PERCENTAGE' ? charge : null
 }
 
-type CalendarWire = {
-  readonly dates: readonly { readonly date: string }[]
-  readonly day_types: readonly { readonly name: string; readonly dates: readonly string[] }[]
-}
-
 const daysOf = (dates: readonly string[]): ReadonlySet<number> => new Set(dates.flatMap(date => parseDate(date) ?? []))
 
 const readCalendar = async ({ client, signal }: ExportSource, id: string): Promise<LocationCalendar> => {
-  const wire = await askPatiently<CalendarWire>(client, 'GET', `/calendars/${id}`, signal)
+  const wire = await askPatiently<AnswerOf<typeof calendarRetrieve>>(client, 'GET', `/calendars/${id}`, signal)
   return {
     holidays: daysOf(wire.dates.map(({ date }) => date)),
     dayTypes: wire.day_types.map(({ name, dates }) => ({ name, days: daysOf(dates) })),

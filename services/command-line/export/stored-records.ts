@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseExactJson } from '../../contract/json/exact-json.ts'
 import { type JsonNumber, numberText } from '../../contract/json/exact-number.ts'
+import type { meterRecordList } from '../../contract/metering/meter-record-read.ts'
+import type { AnswerOf } from '../../contract/operation.ts'
 import { parseInstant, writeInstant } from '../../domain/instant.ts'
 import type { ExportedRecord } from '../../domain/interchange/exported-record.ts'
 import type { Interval } from '../../domain/interval.ts'
@@ -53,31 +55,8 @@ export const listAll = async <T extends { readonly id: string }>(
   return all
 }
 
-type PieceWire = {
-  readonly start_time: string
-  readonly end_time: string
-  readonly energy: JsonNumber
-  readonly cost: JsonNumber
-}
-
 /** Stored record of the API with exact numbers. */
-export type RecordWire = {
-  readonly id: string
-  readonly location_id: string
-  readonly device_id: string | null
-  readonly currency_code: string
-  readonly energy_flow_direction: 'INBOUND' | 'OUTBOUND'
-  readonly tariff_direction: 'IMPORT' | 'EXPORT' | 'LOCAL'
-  readonly confidence: JsonNumber
-  readonly data: {
-    readonly start_time: string
-    readonly end_time: string
-    readonly session_reference_id: string | null
-    readonly energy: { readonly value: JsonNumber }
-    readonly tariff: { readonly cost: { readonly value: JsonNumber | null } }
-  }
-  readonly pieces: readonly PieceWire[]
-}
+export type RecordWire = AnswerOf<typeof meterRecordList>['data'][number]
 
 const limit = 10n ** 40n
 
@@ -93,7 +72,13 @@ const instantOf = (text: string): number => {
   return at
 }
 
-const intervalOf = ({ start_time: start, end_time: end }: Pick<PieceWire, 'start_time' | 'end_time'>): Interval => ({
+const intervalOf = ({
+  start_time: start,
+  end_time: end,
+}: {
+  readonly start_time: string
+  readonly end_time: string
+}): Interval => ({
   start: instantOf(start),
   end: instantOf(end),
 })

@@ -1,8 +1,10 @@
-import { type JsonNumber, numberText } from '../../contract/json/exact-number.ts'
+import type { intervalCost } from '../../contract/costs/energy-cost.ts'
+import { numberText } from '../../contract/json/exact-number.ts'
+import type { AnswerOf } from '../../contract/operation.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import type { FileCosts } from '../../domain/interchange/green-button/file-costs.ts'
 import { formatDecimal } from '../../domain/quantity.ts'
-import { callPatiently } from '../../reading-import/call-service.ts'
+import { type Answer, callPatiently, type MessageBody } from '../../reading-import/call-service.ts'
 import type { ImportTarget } from './import-target.ts'
 
 /** Cost of a file, and the stored cost of the same object, direction and time. Costs are decimal texts. */
@@ -20,13 +22,16 @@ export type ComparedCost = {
   readonly message?: string
 }
 
-type CostWire = {
-  readonly currency_code: string
-  readonly message?: string
-  readonly data: readonly {
-    readonly unpriced_records?: number
-    readonly tariff: { readonly cost: { readonly value: JsonNumber } }
-  }[]
+type CostAnswer = AnswerOf<typeof intervalCost> & MessageBody
+
+/** Return the stored cost of an answer, or the reason why there is none. */
+const storedCost = ({ status, body }: Answer<CostAnswer>): Pick<ComparedCost, 'ours' | 'message'> => {
+  const [element] = status === 200 ? (body?.data ?? []) : []
+  const cost = element?.tariff?.cost.value ?? null
+  if (element === undefined || body === null || cost === null)
+    return { ours: null, message: body?.message ?? `The service answered ${status}.` }
+  const unpriced = element.unpriced_records ?? 0
+  return { ours: { cost: numberText(cost), currency_code: body.currency_code, unpriced_records: unpriced } }
 }
 
 /** Compare the costs of a file with the stored costs. `location` is the name of the location of the file. */
@@ -43,19 +48,16 @@ export const compareCosts = async (
     const times = { start_time: writeInstant(start), end_time: writeInstant(end) }
     // Without the records of devices, because they have their own meters in the file.
     const own = device === null ? `${path}&include_devices=false` : path
-    const answer = await callPatiently(() => client.call<CostWire>('POST', own, times), signal)
-    const [element] = answer.status === 200 ? (answer.body?.data ?? []) : []
+    const answer = await callPatiently(() => client.call<CostAnswer>('POST', own, times), signal)
     compared.push({
-      ...{ path: self, object_id: id, direction, ...times, readings, readings_without_cost: withoutCost },
+      path: self,
+      object_id: id,
+      direction,
+      ...times,
+      readings,
+      readings_without_cost: withoutCost,
       file: { cost: formatDecimal(cost, 9), currency_code: currencyCode },
-      ...(element === undefined || answer.body === null
-        ? { ours: null, message: answer.body?.message ?? `The service answered ${answer.status}.` }
-        : {
-            ours: {
-              ...{ cost: numberText(element.tariff.cost.value), currency_code: answer.body.currency_code },
-              unpriced_records: element.unpriced_records ?? 0,
-            },
-          }),
+      ...storedCost(answer),
     })
   }
   return compared
@@ -66,5 +68,6 @@ export const comparedLine = ({ file, ours, direction, start_time, end_time, ...r
   const fileText = `${file.cost} ${file.currency_code ?? ''}`.trim()
   const oursText = ours === null ? (rest.message ?? '') : `${ours.cost} ${ours.currency_code}`
   const without = rest.readings_without_cost > 0 ? `, ${rest.readings_without_cost} readings without a cost` : ''
-  return `  ${direction} ${start_time} to ${end_time}: file ${fileText}, stored ${oursText}${without}`
+  const unpriced = (ours?.unpriced_records ?? 0) > 0 ? `, ${ours?.unpriced_records} stored records without a price` : ''
+  return `  ${direction} ${start_time} to ${end_time}: file ${fileText}, stored ${oursText}${without}${unpriced}`
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { apiVersionDates } from '../../contract/api-version.ts'
+import { accountRetrieve } from '../../contract/registry/account.ts'
 import { readSandbox } from '../../platform/access/sandbox-file.ts'
 import { keyVariable, readConfig } from '../../platform/config/config.ts'
 import { apiKeyMode } from '../../platform/ids/new-id.ts'
@@ -69,6 +70,6 @@ export const openTarget = async (
   const baseUrl = readBaseUrl(address)
   const headers = { Authorization: `Bearer ${key}`, 'Api-Version': apiVersionDates.current }
   const client = serviceClient(baseUrl, headers, parse)
-  const { account_id: accountId } = await client.ask<{ readonly account_id: string }>('GET', '/account')
+  const { account_id: accountId } = await client.ask(accountRetrieve, {})
   return { client, baseUrl, accountId, liveMode: mode, dataFolder }
 }
