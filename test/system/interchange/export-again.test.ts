@@ -34,7 +34,7 @@ it.each([
   const settings = { WATTLEDGER_API_KEY: key, WATTLEDGER_DATA_DIR: makeTestFolder() }
   const period = ['--from', '2026-03-01', '--to', '2026-03-02']
   const args = ['export', 'records', ...period, '--location', location, '--out', out, '--base-url', url, ...raw]
-  await expect.poll(async () => (await runCommand(args, settings)).code).toBe(0)
+  await expect.poll(async () => (await runCommand(args, settings)).code, { timeout: 30_000 }).toBe(0)
   const columns = 'start=start_time,end=end_time,value=energy_wh,direction=tariff_direction'
   const { code, report } = await runImport(system.sandbox(), 'readings', [
     ...[out, '--location', location, '--unit', 'WH', '--columns', columns, ...raw],
