@@ -1,10 +1,9 @@
-import type { MeterImportWire } from '../../../contract/metering/meter-import.ts'
+import { type MeterImportWire, meterImportList } from '../../../contract/metering/meter-import.ts'
 import { writeInstant } from '../../../domain/instant.ts'
 import { dayMs } from '../../../domain/interval.ts'
 import { appendAudit, listAudit } from '../../../platform/postgres/registry/audit-log.ts'
 import { withTenant } from '../../../platform/postgres/transaction.ts'
 import { type Html, html } from '../../ui-kit/html.ts'
-import type { ListOf } from '../api.ts'
 import type { ConsoleDependencies } from '../console-dependencies.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 import { counted, wholeNumber } from '../kit/amount.ts'
@@ -101,9 +100,9 @@ const importRow = ({ id, time_started, records_accepted, time_undone }: MeterImp
 /** Show the imports of the last day, from all senders. Those of the console have the name of their file. */
 export const importsOfDay = async (
   stores: Stores,
-  { api, session }: Pick<ConsoleRequest, 'api' | 'session'>,
+  { call, session }: Pick<ConsoleRequest, 'call' | 'session'>,
 ): Promise<Html> => {
-  const listed = await api<ListOf<MeterImportWire>>('GET', '/meters/imports')
+  const listed = await call(meterImportList, {})
   const entries = await listEntries(stores, session, startAction)
   const files = new Map(
     entries.map(({ detail }) => {
