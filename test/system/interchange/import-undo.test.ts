@@ -90,7 +90,7 @@ it('an undo of register readings withdraws new readings and sets replaced ones b
   await expectStored(client, home, {})
 })
 
-it('an undo of a new meter and its old meter at one instant withdraws each reading', async () => {
+it('an undo of a new meter and its old meter at one instant sets back each reading', async () => {
   const client = await system.login()
   const home = await makeMeter(client)
   const readings = [
@@ -102,9 +102,9 @@ it('an undo of a new meter and its old meter at one instant withdraws each readi
   const rows = readings.map(([time, value, restart]) => `${time},${value},${restart}`)
   await importLines(home, ['time,register,restart', ...rows])
   await expectStored(client, home, { 0: [2000, 1], 1: [3000, 1.5] })
-  const id = await importLines(home, ['time,register,restart', `${hour(1)},2,1`])
-  await expectStored(client, home, { 0: [2000, 1], 1: [2000, 1] })
-  expect(countsOf(await undoAll(client, id))).toEqual([0, 1, 0, 0])
+  const id = await importLines(home, ['time,register,restart', `${hour(1)},11.5,0`, `${hour(1)},2,1`])
+  await expectStored(client, home, { 0: [1500, 0.75], 1: [2000, 1] })
+  expect(countsOf(await undoAll(client, id))).toEqual([0, 2, 0, 0])
   await expectStored(client, home, { 0: [2000, 1], 1: [3000, 1.5] })
 })
 
