@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import {
   boundaryViolations,
   crowdedFolders,
+  literalSpreads,
   oversizedFiles,
   type Source,
 } from './support/repository/import-boundaries.ts'
@@ -37,6 +38,10 @@ describe('the house', () => {
 
   it('has no file over 350 lines', () => {
     expect(oversizedFiles([...sources, ...tests, ...clients])).toEqual([])
+  })
+
+  it('spreads no object literal', () => {
+    expect(literalSpreads([...sources, ...tests, ...clients])).toEqual([])
   })
 
   it('has clients that import nothing of the service', () => {
@@ -110,6 +115,12 @@ describe('the walls stop', () => {
       'services/a.ts -> services/domain/b.ts -> services/domain/c.ts -> services/a.ts',
     ])
     expect(importCircles(circle.slice(0, 2))).toEqual([])
+  })
+
+  it('a spread of an object literal', () => {
+    const spread = (value: string): Source => ({ path: 'services/domain/x.ts', text: `const one = { ...${value}, c }` })
+    expect(literalSpreads([spread('{ a, b }')])).toHaveLength(1)
+    expect(literalSpreads([spread('ab')])).toEqual([])
   })
 
   it('a file of 351 lines', () => {

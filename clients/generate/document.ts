@@ -75,12 +75,17 @@ export const operationsOf = ({ paths }: Document): readonly Operation[] =>
         return Array.isArray(schema?.['anyOf']) ? schema['anyOf'] : [schema]
       })
       return {
-        ...{ id, path, summary, raw },
+        id,
+        path,
+        summary,
+        raw,
         method: method.toUpperCase(),
         isList: named('query').includes('starting_after'),
         takesKey: parameters.some(({ $ref }) => $ref?.endsWith('/IdempotencyKey') === true),
         hasJson: answers.some(([, { content = {} }]) => 'application/json' in content),
-        ...{ queryNames: named('query'), pathNames: named('path'), hasBody: requestBody !== undefined },
+        queryNames: named('query'),
+        pathNames: named('path'),
+        hasBody: requestBody !== undefined,
         hasDryRun: schemas.some(schema => componentName(schema) === dryRunName),
         access: accessOf(security),
       }

@@ -47,7 +47,10 @@ const warningsMember = (warnings: WarningWire[]): { warnings?: WarningWire[] } =
 export const submissionWarningsToWire = (warnings: readonly SubmissionWarning[]) =>
   warningsMember(
     warnings.map(({ code, records, recordNumbers }) => ({
-      ...{ code, message: messages[code], records, record_nums: [...recordNumbers] },
+      code,
+      message: messages[code],
+      records,
+      record_nums: [...recordNumbers],
     })),
   )
 
@@ -62,8 +65,10 @@ export const overlapToWire = (overlap: RecordOverlap | null, offsetOf: AnswerOff
       ? []
       : [
           {
-            ...{ code: 'overlapping_records', message: messages.overlapping_records },
-            ...{ location_id: overlap.locationId, device_id: overlap.deviceId },
+            code: 'overlapping_records',
+            message: messages.overlapping_records,
+            location_id: overlap.locationId,
+            device_id: overlap.deviceId,
             start_time: writeInstant(overlap.start, offsetOf(overlap.start)),
           },
         ],

@@ -154,7 +154,15 @@ const rowsOf = (entry: RecordToCost, stored: SubmittedValues | undefined): reado
   const { accountId, liveMode } = part
   const { recordId, locationId, deviceId, start, end } = record
   return valueChanges(stored ?? null, [...superseded, entry].map(valuesOf), isImported).map(({ before, after }) => ({
-    ...{ accountId, liveMode, recordId, locationId, deviceId, start, end, before, after },
+    accountId,
+    liveMode,
+    recordId,
+    locationId,
+    deviceId,
+    start,
+    end,
+    before,
+    after,
     id: deterministicId('meterCorrection', after.receivedAt, [recordId, String(after.sourceVersion)]),
   }))
 }
@@ -195,10 +203,18 @@ const earlierValueOf = ({ before, after, ...row }: MeterCorrectionRow): readonly
   if (batchId === null || batchId === before.batchId || !isOfImport(batchId)) return []
   return [
     {
-      ...{ accountId, liveMode, locationId, start, recordId, isRestart: false, batchId, deviceId },
+      accountId,
+      liveMode,
+      locationId,
+      start,
+      recordId,
+      isRestart: false,
+      batchId,
+      deviceId,
       batchBefore: before.batchId,
       before: { value: before.energy, confidence: before.confidence, ...noTexts },
-      ...{ sourceVersion, receivedAt },
+      sourceVersion,
+      receivedAt,
     },
   ]
 }

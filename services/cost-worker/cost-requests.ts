@@ -61,9 +61,18 @@ const tierRequestOf = ({ changeSet, interval }: PendingInterval): ReceivedReques
   if (origin === undefined || origin === null)
     throw new Error(`No record of the step has the partition of ${locationId}.`)
   const request: StoredRowRequest = {
-    ...{ kind: 'order', orderKind: 'TIER', orderId: `tier-${origin.message.offset}-${locationId}`, ...tenant },
-    ...{ from: interval.start, to: interval.end, locationIds: [locationId] },
-    ...{ locationRevision: null, sourceId: null, priceRevision: null, objectId: null, detail: '' },
+    kind: 'order',
+    orderKind: 'TIER',
+    orderId: `tier-${origin.message.offset}-${locationId}`,
+    ...tenant,
+    from: interval.start,
+    to: interval.end,
+    locationIds: [locationId],
+    locationRevision: null,
+    sourceId: null,
+    priceRevision: null,
+    objectId: null,
+    detail: '',
   }
   return { request, version: highestVersion(records), origin }
 }

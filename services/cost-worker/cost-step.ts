@@ -224,7 +224,12 @@ const runStep = async (
     await store(rows, corrections)
   })
   const progress: StepProgress = {
-    ...{ buffer, poison: [], failedRequests: [], pending: [], slowRequests: [], isSlowWork },
+    buffer,
+    poison: [],
+    failedRequests: [],
+    pending: [],
+    slowRequests: [],
+    isSlowWork,
   }
   const changeSets: ChangeSets = new Map()
   const prices = await pricing.gather(pricingRequestsOf(all))
@@ -244,7 +249,9 @@ const runStep = async (
     failures: readingsResult.failures,
     ...replacedReadings,
     deferred: mergeRequests(shareRequests(deferred)),
-    ...{ poison, failedRequests, slowRequests },
+    poison,
+    failedRequests,
+    slowRequests,
   }
 }
 
@@ -260,7 +267,14 @@ export const createCostStep = (
   const corrections = correctionFinder(db)
   const newestReadings: NewestReadings = new Map()
   const dependencies: Dependencies = {
-    ...{ db, pricing, tiers, rangeLimits, loadLimits, corrections, estimates, newestReadings },
+    db,
+    pricing,
+    tiers,
+    rangeLimits,
+    loadLimits,
+    corrections,
+    estimates,
+    newestReadings,
   }
   return {
     newestReadings,

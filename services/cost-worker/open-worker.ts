@@ -100,13 +100,13 @@ export type Worker = {
 export const openWorker = async (options: CostWorkerOptions): Promise<Worker> => {
   const { log, pricing, logger, at, database, requestRecosts } = options
   const state: WorkerState = {
-    ...{
-      busySince: null,
-      storing: Promise.resolve(),
-      commitStartedAt: Number.NEGATIVE_INFINITY,
-      nextBytes: maxStepBytes,
-    },
-    ...{ isLogFull: false, isLogFullForSlowWork: false, handledAssignments: Number.NaN },
+    busySince: null,
+    storing: Promise.resolve(),
+    commitStartedAt: Number.NEGATIVE_INFINITY,
+    nextBytes: maxStepBytes,
+    isLogFull: false,
+    isLogFullForSlowWork: false,
+    handledAssignments: Number.NaN,
   }
   const onProgress = (): void => {
     if (state.busySince !== null) state.busySince = at()
@@ -120,7 +120,12 @@ export const openWorker = async (options: CostWorkerOptions): Promise<Worker> =>
   await eraser.loadAll()
   const failures = failureWatch(options.failing, logger)
   const slowLoop = openSlowLoop({
-    ...{ ...store, costStep, pricing, eraser, at, limits: options.slowWorkLimits },
+    ...store,
+    costStep,
+    pricing,
+    eraser,
+    at,
+    limits: options.slowWorkLimits,
     canDefer: () => !state.isLogFullForSlowWork,
     mustStop: (records, { poison }) => failures.mustStop(records, poison, []),
   })
@@ -130,7 +135,18 @@ export const openWorker = async (options: CostWorkerOptions): Promise<Worker> =>
     readUpTo: partition => (slowLoop.isPartitionBusy(partition) ? (readUpTo.get(partition) ?? null) : null),
   })
   return {
-    ...{ options, clickHouse, buffer, costStep, store, eraser, slowLoop, failures, readUpTo, state },
-    ...{ pending: pendingSteps(), pace: openStepPace(), stopping: new AbortController() },
+    options,
+    clickHouse,
+    buffer,
+    costStep,
+    store,
+    eraser,
+    slowLoop,
+    failures,
+    readUpTo,
+    state,
+    pending: pendingSteps(),
+    pace: openStepPace(),
+    stopping: new AbortController(),
   }
 }

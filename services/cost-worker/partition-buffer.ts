@@ -177,7 +177,11 @@ const rewind = async (state: BufferState): Promise<void> => {
 /** Read the partitions of a consumer group as they are assigned. */
 export const openPartitionBuffer = async (log: Pick<Log, 'subscribe'>, group: string): Promise<PartitionBuffer> => {
   const state: BufferState = {
-    ...{ sources: [], wake: Promise.withResolvers<void>(), rotation: 0, hasLostPartition: false, assignmentCount: 0 },
+    sources: [],
+    wake: Promise.withResolvers<void>(),
+    rotation: 0,
+    hasLostPartition: false,
+    assignmentCount: 0,
   }
   const subscription: Subscription = await log.subscribe(recordTopic, group, assignment =>
     addAssignment(state, assignment),

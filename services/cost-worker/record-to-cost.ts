@@ -41,8 +41,12 @@ const pieceOf = ({ start, energy, price, tier, cost, confidence }: RecordCost['p
 
 /** Return a piece of an UNPRICED row. */
 const unpricedPieceOf = ({ start, energy }: RecordCost['cuts'][number]): CostPiece => ({
-  ...{ start, energy },
-  ...{ price: 0n, tier: 0n, cost: 0n, confidence: 0 },
+  start,
+  energy,
+  price: 0n,
+  tier: 0n,
+  cost: 0n,
+  confidence: 0,
 })
 
 const noSources: readonly string[] = []

@@ -68,10 +68,18 @@ const earlierValueOf = (stored: StoredValue, after: MeterReadingRow): readonly E
   const { value, sessionReferenceId, recordReferenceId } = stored
   return [
     {
-      ...{ accountId, liveMode, locationId, start: time, recordId, isRestart, batchId, deviceId },
+      accountId,
+      liveMode,
+      locationId,
+      start: time,
+      recordId,
+      isRestart,
+      batchId,
+      deviceId,
       batchBefore: stored.batchId,
       before: { value, confidence: 0, sessionReferenceId, recordReferenceId },
-      ...{ sourceVersion, receivedAt: after.receivedAt },
+      sourceVersion,
+      receivedAt: after.receivedAt,
     },
   ]
 }

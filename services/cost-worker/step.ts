@@ -35,7 +35,11 @@ export type Step = {
 export type StepSummary = Pick<Step, 'partitionCounts' | 'submissions' | 'chunks' | 'unreadableChunks' | 'poison'>
 
 export const summaryOf = ({ partitionCounts, submissions, chunks, unreadableChunks, poison }: Step): StepSummary => ({
-  ...{ partitionCounts, submissions, chunks, unreadableChunks, poison },
+  partitionCounts,
+  submissions,
+  chunks,
+  unreadableChunks,
+  poison,
 })
 
 /** Number of records and readings: all that were read, and those that are not stored, by reason. */

@@ -88,7 +88,8 @@ const deadLettersOf = (
   }),
   ...firstReasons(result.failedRequests).map(({ received, reason }) => ({
     letter: deadLetterOf(received.origin, { position: -1, code: 'order_failed', reason, at: at() }),
-    ...{ of: 'order' as const, isReplay: false },
+    of: 'order' as const,
+    isReplay: false,
   })),
 ]
 
@@ -160,7 +161,12 @@ const importBatchOf = ({ ofImport, ...batch }: Submission): readonly ImportBatch
   const { accountId, liveMode, batchId, recordsAccepted, receivedAt } = batch
   return [
     {
-      ...{ accountId, liveMode, importId: ofImport.id, isUndo: ofImport.isUndo, batchId, recordsAccepted },
+      accountId,
+      liveMode,
+      importId: ofImport.id,
+      isUndo: ofImport.isUndo,
+      batchId,
+      recordsAccepted,
       receivedAt,
     },
   ]

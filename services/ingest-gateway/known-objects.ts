@@ -129,7 +129,8 @@ const remember = (
     id,
     owner: ownerOf(cache, tenant),
     isDevice: partition === noPartition,
-    ...{ partition, rule },
+    partition,
+    rule,
     validUntil: at + validityMs,
     isDeleted: false,
     mark: 0,
@@ -219,7 +220,13 @@ export const knownObjects = (
   const known = new Map<string, KnownObject>()
   const table = idTable<KnownObject>(id => known.get(id))
   const cache: ObjectCache = {
-    ...{ findActive, partitionOf, maxObjects, known, table, owners: new Map(), quietUntil: Number.NEGATIVE_INFINITY },
+    findActive,
+    partitionOf,
+    maxObjects,
+    known,
+    table,
+    owners: new Map(),
+    quietUntil: Number.NEGATIVE_INFINITY,
   }
   return {
     partitionOf: (tenant, locationId, at) => findValid(cache, tenant, locationId, at)?.partition,

@@ -157,7 +157,12 @@ export const knownReferences = (
   }: { readonly maxReferences?: number; readonly elapsed?: () => number } = {},
 ): KnownReferences => {
   const state: CacheState = {
-    ...{ search, elapsed, maxReferences, caches: new Map(), count: 0, quietUntil: Number.NEGATIVE_INFINITY },
+    search,
+    elapsed,
+    maxReferences,
+    caches: new Map(),
+    count: 0,
+    quietUntil: Number.NEGATIVE_INFINITY,
   }
   return {
     find: (tenant, wanted) => find(state, tenant, wanted),

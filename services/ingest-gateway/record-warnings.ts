@@ -55,7 +55,10 @@ const overlappingNumbers = <Session>(
     return `${locationIds[i]} ${flows[i]} ${directions[i]}${session === null ? '' : ` ${session}`}`
   }
   const actuals = recordNumbers.map((recordNumber, i) => ({
-    ...{ recordNumber, i, start: starts[i] as number, end: ends[i] as number },
+    recordNumber,
+    i,
+    start: starts[i] as number,
+    end: ends[i] as number,
   }))
   const found: number[] = []
   for (const own of Map.groupBy(actuals, ({ i }) => deviceIds[i] ?? locationIds[i]).values()) {

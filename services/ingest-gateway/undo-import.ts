@@ -148,7 +148,10 @@ const undoPage = async (
 }
 
 const placeOf = ({ locationId, start, recordId, isRestart }: ImportedRow): NonNullable<UndoCursor['after']> => ({
-  ...{ locationId, start, recordId, isRestart },
+  locationId,
+  start,
+  recordId,
+  isRestart,
 })
 
 /** Confidence of a withdrawn record: with value 0, it covers no estimate. Source: docs/rules/imports.md #undo. */

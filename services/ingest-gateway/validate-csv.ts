@@ -103,11 +103,9 @@ const addRow = (records: UnvalidatedRecords, row: ReadRow, recordNumber: number,
     return
   }
   addRefusedRecord(records, {
-    ...{
-      recordNumber,
-      recordReferenceId: recordReferenceOf(element),
-      error: `Line ${row.line}: ${read.refusal.message}`,
-    },
+    recordNumber,
+    recordReferenceId: recordReferenceOf(element),
+    error: `Line ${row.line}: ${read.refusal.message}`,
     ...sentObjectsOf(element),
   })
 }

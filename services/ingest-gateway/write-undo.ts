@@ -75,8 +75,12 @@ const writeRegister = async (
   if (!place.ok) return []
   const { partition, rule: register } = place.value
   const readings = changes.map(({ row: { start: time, isRestart, recordId }, state }, index) => ({
-    ...{ time, isRestart, value: state.value, recordReferenceId: state.recordReferenceId },
-    ...{ recordNumber: index + 1, recordId },
+    time,
+    isRestart,
+    value: state.value,
+    recordReferenceId: state.recordReferenceId,
+    recordNumber: index + 1,
+    recordId,
   }))
   await entrance.accept(
     entrance.begin(tenant, at, { id: importId, isUndo: true }),

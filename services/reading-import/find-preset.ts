@@ -40,12 +40,14 @@ const withForm = ({ form, delimiter, skipLines }: FoundForm, options: ReadingOpt
   const { columns: _, ...formOptions } = form.options
   return {
     options: {
-      ...{ 'skip-lines': String(skipLines), delimiter: delimiter === '\t' ? 'tab' : delimiter },
+      'skip-lines': String(skipLines),
+      delimiter: delimiter === '\t' ? 'tab' : delimiter,
       ...formOptions,
       ...options,
       ...Object.fromEntries(added),
     },
-    ...{ reader: form.reader, preset: form.preset },
+    reader: form.reader,
+    preset: form.preset,
     choices: new Map([...readReadingColumns(form.options), ...readReadingColumns(options)]),
     remarks:
       options['preset'] === undefined

@@ -18,7 +18,9 @@ export const warningsOfReceipt = (
   readings: readonly Pick<FileReading, 'line'>[],
 ): readonly ImportWarning[] =>
   warnings.map(({ code, message, records = 0, record_nums: numbers = [] }) => ({
-    ...{ code, message, records },
+    code,
+    message,
+    records,
     lines: numbers.flatMap(recordNumber => readings[recordNumber - 1]?.line ?? []),
   }))
 

@@ -59,18 +59,25 @@ const kilowattHourScale = energyScale + 3
 type Sum = { readonly direction: string; readonly records: number; readonly energy: bigint }
 
 const more = ({ direction, records, energy }: Sum, added: bigint): Sum => ({
-  ...{ direction, records: records + 1, energy: energy + added },
+  direction,
+  records: records + 1,
+  energy: energy + added,
 })
 
 const previewed = (reading: FileReading, zone: TimeZone | null): PreviewedReading => {
   const { line, location, device, start, end, value, units, directions, isRegister, confidence } = reading
   const local = (at: number, ofZone: TimeZone) => writeInstant(at, offsetAt(ofZone, at) / minuteMs)
   return {
-    ...{ line, object: objectNameText(device ?? location) },
-    ...{ direction: directions?.tariffDirection ?? 'IMPORT', kind: isRegister ? 'register' : 'record' },
-    ...{ start_time: writeInstant(start), end_time: writeInstant(end) },
+    line,
+    object: objectNameText(device ?? location),
+    direction: directions?.tariffDirection ?? 'IMPORT',
+    kind: isRegister ? 'register' : 'record',
+    start_time: writeInstant(start),
+    end_time: writeInstant(end),
     ...(zone === null ? {} : { local_start_time: local(start, zone), local_end_time: local(end, zone) }),
-    ...{ value: value === 'null' ? null : value, units, confidence },
+    value: value === 'null' ? null : value,
+    units,
+    confidence,
   }
 }
 
@@ -123,7 +130,12 @@ export const previewReadings = ({ zone = null, label }: Pick<ReadingSource, 'zon
         .filter(({ day }) => shown.has(day))
         .map(({ energy, ...day }) => ({ ...day, kwh: formatDecimal(energy, kilowattHourScale) }))
       return {
-        ...{ zone: zone?.name ?? null, time_label: label?.() ?? null, first, days, summed, is_complete: isComplete },
+        zone: zone?.name ?? null,
+        time_label: label?.() ?? null,
+        first,
+        days,
+        summed,
+        is_complete: isComplete,
         totals: [...totals.values()]
           .sort((a, b) => (a.direction < b.direction ? -1 : 1))
           .map(({ energy, ...total }) => ({ ...total, kwh: formatDecimal(energy, kilowattHourScale) })),

@@ -169,8 +169,15 @@ const run = async (state: DispatcherState): Promise<void> => {
  */
 export const startDispatcher = (options: DispatcherOptions): Dispatcher => {
   const state: DispatcherState = {
-    ...{ options, stopping: new AbortController(), subscribers: openSubscribers(), sending: new Set() },
-    ...{ pause: openPause(), inFlightBytes: 0, nextPollAt: 0, lastPollAt: performance.now(), isDisposed: false },
+    options,
+    stopping: new AbortController(),
+    subscribers: openSubscribers(),
+    sending: new Set(),
+    pause: openPause(),
+    inFlightBytes: 0,
+    nextPollAt: 0,
+    lastPollAt: performance.now(),
+    isDisposed: false,
   }
   const { stopping, subscribers, sending, pause } = state
   const running = run(state)

@@ -143,7 +143,10 @@ export const openAudit = async (options: AuditOptions, observe: Observer): Promi
 
   const open = opening.move()
   return {
-    ...{ folder, journalFile, progress, load },
+    folder,
+    journalFile,
+    progress,
+    load,
     verify: () =>
       verify({
         client: clientOf(system),

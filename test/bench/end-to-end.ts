@@ -52,15 +52,18 @@ export const planOf = async (system: BenchSystem, load: FleetLoad, recordsPerBod
   await addCharges(client, fleet.locations, load.charges ?? [])
   const { hostname: host, port } = new URL(system.gatewayUrl())
   return {
-    ...{
-      host,
-      port: Number(port),
-      path: '/meters/interval',
-      token: await tokenOf(system.sandbox(), system.sandbox().test_key),
-    },
-    ...{ bodies: bodiesOf(fleet, recordsPerBody, maxBodies), recordsPerBody },
-    ...{ connections: load.connections, isOpenLoop: load.isOpenLoop ?? false, seconds: load.seconds, rate: load.rate },
-    ...{ firstSlot: Date.parse('2025-01-01T00:00:00Z'), slotMs: 900_000 },
+    host,
+    port: Number(port),
+    path: '/meters/interval',
+    token: await tokenOf(system.sandbox(), system.sandbox().test_key),
+    bodies: bodiesOf(fleet, recordsPerBody, maxBodies),
+    recordsPerBody,
+    connections: load.connections,
+    isOpenLoop: load.isOpenLoop ?? false,
+    seconds: load.seconds,
+    rate: load.rate,
+    firstSlot: Date.parse('2025-01-01T00:00:00Z'),
+    slotMs: 900_000,
   }
 }
 

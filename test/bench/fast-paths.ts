@@ -49,7 +49,10 @@ const chunk: RecordChunk = {
   kind: 'records',
   parts: [
     {
-      ...{ accountId: hexId('acc_', 1), liveMode: true, batchId: hexId('bat_', 1), receivedAt: Date.UTC(2026, 8, 1) },
+      accountId: hexId('acc_', 1),
+      liveMode: true,
+      batchId: hexId('bat_', 1),
+      receivedAt: Date.UTC(2026, 8, 1),
       records: rows.slice(0, records).map((row, index) => ({
         locationId: row.locationId,
         deviceId: row.deviceId,

@@ -14,7 +14,11 @@ export type Measures = Readonly<Record<string, () => Promise<readonly FigureLine
 
 /** Return a figure without a limit. */
 export const lineOf = (promise: string, figure: string, value: number, unit: string, goal: string): FigureLine => ({
-  ...{ promise, figure, value, unit, goal },
+  promise,
+  figure,
+  value,
+  unit,
+  goal,
   limit: null,
   ratio: null,
 })
@@ -28,7 +32,12 @@ export const ratioLine = (
   unit: string,
   goal: string,
 ): FigureLine => ({
-  ...{ promise, figure, value, unit, goal, limit },
+  promise,
+  figure,
+  value,
+  unit,
+  goal,
+  limit,
   ratio: value / limit,
 })
 

@@ -99,7 +99,10 @@ type ValidationFigures = { readonly bytesNs: number; readonly parsedNs: number; 
 const measureValidation = async (turns = 200): Promise<ValidationFigures> => {
   const context: ValidationContext = {
     part: { accountId: caller.accountId, liveMode: true, batchId: 'bat_0198c0ffee00112233445566', receivedAt: at },
-    ...{ apiVersion: 'current', at, known: allKnown(), references: knownReferences(async () => noReferenceIds) },
+    apiVersion: 'current',
+    at,
+    known: allKnown(),
+    references: knownReferences(async () => noReferenceIds),
   }
   const times: { readonly bytes: number[]; readonly parsed: number[] } = { bytes: [], parsed: [] }
   const bodies = Array.from({ length: 20 }, (_, round) => Buffer.from(ordinaryBody({ records, at, round })))

@@ -209,15 +209,13 @@ const runLoad = async (plan: LoadPlan, stored: () => number): Promise<LoadResult
   const startedAt = performance.now()
   const cpuBefore = process.cpuUsage()
   const sending: LoadState = {
-    ...{
-      plan,
-      until: startedAt + plan.seconds * 1000,
-      latencies: [],
-      acceptedAt: [],
-      sent: 0,
-      failed: 0,
-      unanswered: 0,
-    },
+    plan,
+    until: startedAt + plan.seconds * 1000,
+    latencies: [],
+    acceptedAt: [],
+    sent: 0,
+    failed: 0,
+    unanswered: 0,
     isAhead: () => sending.sent * plan.recordsPerBody - stored() > (plan.maxAhead ?? Number.POSITIVE_INFINITY),
     nextRequest: () => {
       const index = sending.sent++

@@ -40,20 +40,20 @@ const allDay = (rate: Rate) => [
 ]
 
 const tariff = (type: TariffType, marketRates: boolean, rate: Rate): Tariff => ({
-  ...{
-    id: `trf_${type}`,
-    direction: 'IMPORT',
-    type,
-    marketRates,
-    contractStart: null,
-    contractEnd: null,
-    closedAt: null,
-  },
+  id: `trf_${type}`,
+  direction: 'IMPORT',
+  type,
+  marketRates,
+  contractStart: null,
+  contractEnd: null,
+  closedAt: null,
   schedule: allDay(rate),
 })
 
 const input: PricingInput = {
-  ...{ locationId: 'loc_0198c0ffee00112233445566', currencyCode: 'EUR', timeZone: zoneOf('Europe/Berlin') },
+  locationId: 'loc_0198c0ffee00112233445566',
+  currencyCode: 'EUR',
+  timeZone: zoneOf('Europe/Berlin'),
   calendar: null,
   tariffs: [
     tariff('COMMODITY', true, {
@@ -71,13 +71,14 @@ const input: PricingInput = {
 const request = { direction: 'IMPORT', start, end } as const
 
 const head = {
-  ...{
-    id: 'prs_0198c0ffee00112233445566',
-    accountId: 'acc_0198c0ffee00112233445566',
-    liveMode: true,
-    timezone: 'Europe/Berlin',
-  },
-  ...{ locationId: input.locationId, currencyCode: 'EUR', lastUpdated: start, createdAt: start },
+  id: 'prs_0198c0ffee00112233445566',
+  accountId: 'acc_0198c0ffee00112233445566',
+  liveMode: true,
+  timezone: 'Europe/Berlin',
+  locationId: input.locationId,
+  currencyCode: 'EUR',
+  lastUpdated: start,
+  createdAt: start,
   interval: { ...request, startOffset: 0, endOffset: 120 },
   offsetOf: answerOffset(input.timeZone, 120),
 }

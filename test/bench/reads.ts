@@ -131,14 +131,17 @@ export const readFigures = async (
   if (rate === null) return { alone, underLoad: null, byHand }
   const { hostname: host, port } = new URL(system.gatewayUrl())
   const load = forkLoad({
-    ...{
-      host,
-      port: Number(port),
-      path: '/meters/interval',
-      token: await tokenOf(system.sandbox(), system.sandbox().test_key),
-    },
-    ...{ bodies: bodiesOf(fleet, 400), recordsPerBody: 400, connections: 4, seconds: loadSeconds, rate },
-    ...{ firstSlot: Date.parse('2026-06-01T00:00:00Z'), slotMs },
+    host,
+    port: Number(port),
+    path: '/meters/interval',
+    token: await tokenOf(system.sandbox(), system.sandbox().test_key),
+    bodies: bodiesOf(fleet, 400),
+    recordsPerBody: 400,
+    connections: 4,
+    seconds: loadSeconds,
+    rate,
+    firstSlot: Date.parse('2026-06-01T00:00:00Z'),
+    slotMs,
   })
   await sleep(2_000)
   const underLoad = await measure(client, account, fleet, months, underLoadMs)

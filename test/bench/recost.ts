@@ -55,8 +55,11 @@ const recostLocation = async (client: Client): Promise<number> => {
     id: string
   }
   const records = Array.from({ length: 10_000 }, (_, slot) => ({
-    ...{ location_id: id, units: 'WH', value: 1000 },
-    ...{ start_time: time(slot), end_time: time(slot + 1) },
+    location_id: id,
+    units: 'WH',
+    value: 1000,
+    start_time: time(slot),
+    end_time: time(slot + 1),
   }))
   await client.submit(records)
   return seconds(async () => {

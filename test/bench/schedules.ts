@@ -65,8 +65,13 @@ const quarterPrices = (): AmountPricing => {
         calendar: null,
         tariffs: [
           {
-            ...{ id: 'trf_bench', direction: 'IMPORT', type: 'COMMODITY', marketRates: true },
-            ...{ contractStart: null, contractEnd: null, closedAt: null },
+            id: 'trf_bench',
+            direction: 'IMPORT',
+            type: 'COMMODITY',
+            marketRates: true,
+            contractStart: null,
+            contractEnd: null,
+            closedAt: null,
             schedule: [{ months: ['All'], dates: [], daysAndHours: [{ days: ['All'], hours }] }],
           },
         ],

@@ -24,7 +24,10 @@ const recordsOfFile = (location: string, { text }: FileCase): readonly object[] 
     .slice(1)
     .map(row => row.split(','))
     .map(([start = '', , value]) => ({
-      ...{ location_id: location, units: 'KWH', value: Number(value), start_time: start },
+      location_id: location,
+      units: 'KWH',
+      value: Number(value),
+      start_time: start,
       end_time: new Date(Date.parse(start) + 3_600_000).toISOString(),
     }))
 

@@ -136,7 +136,12 @@ export const chargesOf: Readonly<Record<SiteKind, readonly object[]>> = {
   market: [{ kind: 'FIXED', name: 'Base price', component: 'base', price: 5.9, per: 'MONTH' }],
   nordic: [
     {
-      ...{ kind: 'DEMAND', name: 'Kapasitetsledd', component: 'grid', highest: 3, distinct_days: true, per: 'MONTH' },
+      kind: 'DEMAND',
+      name: 'Kapasitetsledd',
+      component: 'grid',
+      highest: 3,
+      distinct_days: true,
+      per: 'MONTH',
       steps: [
         { from_kw: 0, amount: 160 },
         { from_kw: 2, amount: 265 },

@@ -111,8 +111,12 @@ describe.skipIf(isSkipped)('backup and restore of a cluster', { timeout: limitMs
   const openStores = async (prefix: string, given?: Server) => {
     const [server, engine] = [given ?? (await openServer()), await openEngine(join(backup, 'clickhouse'))]
     const variables = {
-      ...{ ...shared, ...files, WATTLEDGER_KAFKA_PREFIX: prefix, POSTGRES_ADMIN_URL: server.adminUrl },
-      ...{ WATTLEDGER_POSTGRES_URL: server.url, WATTLEDGER_CLICKHOUSE_URL: engine.url },
+      ...shared,
+      ...files,
+      WATTLEDGER_KAFKA_PREFIX: prefix,
+      POSTGRES_ADMIN_URL: server.adminUrl,
+      WATTLEDGER_POSTGRES_URL: server.url,
+      WATTLEDGER_CLICKHOUSE_URL: engine.url,
     }
     return { variables, server, engine }
   }

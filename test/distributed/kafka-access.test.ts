@@ -60,7 +60,11 @@ describe.skipIf(skippedWithout('own broker') !== null)('brokers with TLS and SAS
 
   const addressWith = (password: string, caFile: string | null, mechanism: SaslMechanism = 'PLAIN'): KafkaAddress =>
     kafkaAddress({
-      ...{ brokers: cluster.brokers, prefix: '', tls: true, caFile, sessionTimeoutMs: 3_000 },
+      brokers: cluster.brokers,
+      prefix: '',
+      tls: true,
+      caFile,
+      sessionTimeoutMs: 3_000,
       sasl: { mechanism, username: 'app', password },
     })
 

@@ -191,8 +191,11 @@ describe('6 Rates', () => {
   it('A market rate adds the surcharges to the market price', () => {
     const hours = ['2025-06-01T10:00:00Z', '2025-06-01T11:00:00Z', '2025-06-01T12:00:00Z'].map(at)
     const market: MarketSeries = {
-      ...{ sourceId: 'mrs_1', starts: hours.slice(0, 2), ends: hours.slice(1) },
-      ...{ prices: [nano(0.08), nano(-0.02)], confidences: [1, 1] },
+      sourceId: 'mrs_1',
+      starts: hours.slice(0, 2),
+      ends: hours.slice(1),
+      prices: [nano(0.08), nano(-0.02)],
+      confidences: [1, 1],
     }
     const surcharged = rate(0, null, { surchargeFixed: nano(0.03), surchargePercentage: percentage(0.2) })
     const home = pricing(berlin, [tariff(allDay([surcharged]), { marketRates: true })], market)

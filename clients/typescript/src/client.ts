@@ -144,7 +144,9 @@ const createSender = ({ apiVersion, integers }: Api, settings: ClientOptions) =>
       headers: {
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
         ...(key === null ? {} : { 'Idempotency-Key': key }),
-        ...{ Accept: 'application/json', 'Api-Version': apiVersion, ...headers },
+        Accept: 'application/json',
+        'Api-Version': apiVersion,
+        ...headers,
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : writeExact(body) }),
       isRepeatable: isRepeatable(row, key !== null),

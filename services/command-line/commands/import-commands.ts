@@ -150,7 +150,8 @@ const openGreenButton = async (
   if (location === null) throw new UsageError('--location is missing. A Green Button file names no location.')
   return greenButtonSource({
     open: await reopen(one.file, chunks),
-    ...{ location, costs },
+    location,
+    costs,
     deviceOf: reference => (options['dry-run'] === undefined ? makeDevice(one, reference) : Promise.resolve(null)),
   })
 }
@@ -197,10 +198,12 @@ const guessOf = async ({ file, input }: FileImport): Promise<ColumnGuess | null>
 }
 
 const importReadingFile = async (one: FileImport): Promise<ImportReport> => {
-  const { file, target, progress, input, signal } = one
+  const { file, target, input, signal } = one
   const run = async (options: CommandInput['options'], isDryRun: boolean): Promise<ImportReport> =>
     importReadings({
-      ...{ file, target, progress, signal, at: input.at, isDryRun },
+      ...one,
+      at: input.at,
+      isDryRun,
       source: await openReadingSource({ ...one, input: { ...input, options } }, costs),
       stateOptions: options['no-resume'] === undefined ? stateOptionsOf(options, target) : null,
     })

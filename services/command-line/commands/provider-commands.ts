@@ -129,13 +129,11 @@ const listCommand: Command = {
         String(counts.get(one.id) ?? ''),
       ])
       const json = providers.map(({ displayName, logoUrl, addressTypes: shownAddressTypes, direct, ...one }) => ({
-        ...{
-          id: one.id,
-          display_name: displayName,
-          logo_url: logoUrl,
-          countries: one.countries,
-          address_types: shownAddressTypes,
-        },
+        id: one.id,
+        display_name: displayName,
+        logo_url: logoUrl,
+        countries: one.countries,
+        address_types: shownAddressTypes,
         direct: direct === null ? null : { login_url: direct.loginUrl, app_url: direct.appUrl },
         library_tariffs: counts.get(one.id) ?? 0,
       }))

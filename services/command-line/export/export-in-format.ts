@@ -109,14 +109,18 @@ const prepareCosts = (
     if ((locationId === null && deviceId === null) || customerId !== null || session !== null)
       throw new UsageError('A Green Button file has one location or device: set --location or --device alone.')
     return (source, counts) => ({
-      ...{ kind: 'costs', span, sums: counts.sums },
+      kind: 'costs',
+      span,
+      sums: counts.sums,
       texts: exportGreenButton(source, selection, at, counts),
     })
   }
   const version = cdrVersions[format]
   const details = { frame: readFrame(options, version), version, at }
   return (source, counts) => ({
-    ...{ kind: 'costs', span, sums: counts.sums },
+    kind: 'costs',
+    span,
+    sums: counts.sums,
     texts: exportCdrs(source, selection, details, counts),
   })
 }
@@ -127,7 +131,9 @@ const prepareTariffs = (
 ): ((source: ExportSource, counts: ReturnType<typeof startCounts>) => Writing) => {
   const location = nameOf(required(options, 'location'), 'loc') ?? ''
   return (source, counts) => ({
-    ...{ kind: 'tariffs', span: null, sums: null },
+    kind: 'tariffs',
+    span: null,
+    sums: null,
     texts: exportTariffs(source, location, format, counts),
   })
 }
@@ -165,8 +171,13 @@ export const exportInFormat = async (
     )
     const madeAt = writeInstant(input.at)
     const resultOf = (written: WrittenFile): Omit<ExportResult, 'file'> => ({
-      ...{ ...known, ...written, format, filters, madeAt },
-      ...{ rows: counts.rows, notExported: counts.notExported },
+      ...known,
+      ...written,
+      format,
+      filters,
+      madeAt,
+      rows: counts.rows,
+      notExported: counts.notExported,
     })
     const written = await writeExportFile(file, texts, one =>
       isNothing(resultOf(one)) ? null : manifestOf(resultOf(one)),

@@ -44,7 +44,14 @@ const sumsToJson = ({ energy, cost, unpriced }: ExportSums) => ({
 export const manifestOf = (result: Omit<ExportResult, 'file'>) => {
   const { kind, format, span, filters, rows, sums, bytes, sha256, notExported, madeAt } = result
   return {
-    ...{ kind, format, span, filters, rows, sums: sums === null ? null : sumsToJson(sums), sha256, bytes },
+    kind,
+    format,
+    span,
+    filters,
+    rows,
+    sums: sums === null ? null : sumsToJson(sums),
+    sha256,
+    bytes,
     not_written_count: notExported.length,
     made_at: madeAt,
     version,

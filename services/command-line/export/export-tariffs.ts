@@ -24,8 +24,12 @@ const scheduleOf = (wire: TariffWire, schedule: unknown): readonly ScheduleEntry
   const frame = scheduleFrame.safeParse(schedule)
   if (!frame.success) throw wrongTariff(wire)
   const read = readTariffTerms({
-    ...{ direction: wire.direction, type: wire.type, marketRates: wire.market_rates },
-    ...{ contractStart: null, contractEnd: null, schedule: frame.data as TariffTermsInput['schedule'] },
+    direction: wire.direction,
+    type: wire.type,
+    marketRates: wire.market_rates,
+    contractStart: null,
+    contractEnd: null,
+    schedule: frame.data as TariffTermsInput['schedule'],
   })
   if (!read.ok) throw wrongTariff(wire)
   return read.value.schedule
@@ -36,11 +40,18 @@ const readTariff = (wire: TariffWire, currencyCode: string): WrittenTariff => {
   const [first, ...later] = wire.versions
   if (zone === null || first === undefined) throw wrongTariff(wire)
   return {
-    ...{ name: wire.display_name ?? wire.id, currencyCode, timeZone: zone },
+    name: wire.display_name ?? wire.id,
+    currencyCode,
+    timeZone: zone,
     tariff: {
-      ...{ id: wire.id, direction: wire.direction, type: wire.type, marketRates: wire.market_rates },
-      ...{ contractStart: instantOf(wire.contract_start_date), contractEnd: instantOf(wire.contract_end_date) },
-      ...{ closedAt: null, schedule: scheduleOf(wire, first.schedule) },
+      id: wire.id,
+      direction: wire.direction,
+      type: wire.type,
+      marketRates: wire.market_rates,
+      contractStart: instantOf(wire.contract_start_date),
+      contractEnd: instantOf(wire.contract_end_date),
+      closedAt: null,
+      schedule: scheduleOf(wire, first.schedule),
       versions: later.map(({ effective_from: from, schedule }) => ({
         effectiveFrom: instantOf(from) ?? Number.NEGATIVE_INFINITY,
         schedule: scheduleOf(wire, schedule),

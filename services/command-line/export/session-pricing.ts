@@ -54,6 +54,7 @@ export const readSessionPricing = async (source: ExportSource, locationId: strin
   return {
     charges,
     taxes: read.filter(charge => charge?.kind === 'PERCENTAGE').filter(({ isTax }) => isTax),
-    ...{ timeZone: zone, calendar: isCalendarNeeded ? await readCalendar(source, calendarId) : null },
+    timeZone: zone,
+    calendar: isCalendarNeeded ? await readCalendar(source, calendarId) : null,
   }
 }

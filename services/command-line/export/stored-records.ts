@@ -87,15 +87,21 @@ const intervalOf = ({
 export const toExportedRecord = ({ data, pieces, ...record }: RecordWire): ExportedRecord => {
   const { value: cost } = data.tariff.cost
   return {
-    ...{ id: record.id, locationId: record.location_id, deviceId: record.device_id, ...intervalOf(data) },
-    ...{ energyFlowDirection: record.energy_flow_direction, tariffDirection: record.tariff_direction },
-    ...{ sessionReferenceId: data.session_reference_id, currencyCode: record.currency_code },
+    id: record.id,
+    locationId: record.location_id,
+    deviceId: record.device_id,
+    ...intervalOf(data),
+    energyFlowDirection: record.energy_flow_direction,
+    tariffDirection: record.tariff_direction,
+    sessionReferenceId: data.session_reference_id,
+    currencyCode: record.currency_code,
     energy: scaled(data.energy.value, energyScale),
     cost: cost === null ? null : scaled(cost, moneyScale),
     confidence: Number(scaled(record.confidence, 6)),
     pieces: pieces.map(piece => ({
       ...intervalOf(piece),
-      ...{ energy: scaled(piece.energy, energyScale), cost: scaled(piece.cost, moneyScale) },
+      energy: scaled(piece.energy, energyScale),
+      cost: scaled(piece.cost, moneyScale),
     })),
   }
 }

@@ -75,8 +75,16 @@ const toLibraryTariff = (
   currencyCode: string,
 ): LibraryTariff => ({
   id: catalogueId('libraryTariff', providerId, sourceId, terms.direction, terms.type),
-  ...{ providerId, name, currencyCode, description: null, countries: [], addressTypes: [] },
-  ...{ direction: terms.direction, type: terms.type, marketRates: terms.marketRates, schedule: terms.schedule },
+  providerId,
+  name,
+  currencyCode,
+  description: null,
+  countries: [],
+  addressTypes: [],
+  direction: terms.direction,
+  type: terms.type,
+  marketRates: terms.marketRates,
+  schedule: terms.schedule,
 })
 
 type Status = 'created' | 'changed' | 'unchanged'
@@ -132,14 +140,30 @@ export const importLibrary = async ({ input, file, content, providerId }: Librar
       const statuses = await writeTariffs(query, tariffs, { at, isDryRun })
       const count = (wanted: Status): number => statuses.filter(status => status === wanted).length
       const imported: readonly ImportedObject[] = tariffs.map(({ id, name, direction, type }, index) => ({
-        ...{ object: 'library_tariff', id, name, direction, type, from: [...new Set(drafts[index]?.from)] },
+        object: 'library_tariff',
+        id,
+        name,
+        direction,
+        type,
+        from: [...new Set(drafts[index]?.from)],
       }))
       const others = read.tariffs.filter(one => !isInForce(one, at)).flatMap(({ from }) => [...new Set(from)])
       return {
-        ...{ format, file: file.name, sha256: file.sha256(), dry_run: isDryRun },
-        ...{ rows: tariffs.length, accepted: tariffs.length, blank: 0, batches_pending: 0 },
-        ...{ created: count('created'), unchanged: count('unchanged'), changed: count('changed') },
-        ...{ refused_rows: 0, refused: [], refused_file: null, imported },
+        format,
+        file: file.name,
+        sha256: file.sha256(),
+        dry_run: isDryRun,
+        rows: tariffs.length,
+        accepted: tariffs.length,
+        blank: 0,
+        batches_pending: 0,
+        created: count('created'),
+        unchanged: count('unchanged'),
+        changed: count('changed'),
+        refused_rows: 0,
+        refused: [],
+        refused_file: null,
+        imported,
         not_imported: [...read.notImported, ...read.charges.flatMap(chargeEntry)],
         noted: [...read.noted, ...others.map(path => ({ path, message: 'is not in force now' }))],
       }

@@ -57,7 +57,9 @@ type SourceRow = { readonly cells: readonly string[]; readonly row: JsonRow | Re
 type JsonRow = { readonly line: number; readonly reference: string; readonly body: string }
 
 const jsonRow = ({ line, reference, members }: ObjectRow): JsonRow => ({
-  ...{ line, reference, body: JSON.stringify(members) },
+  line,
+  reference,
+  body: JSON.stringify(members),
 })
 
 const readObjectLine = (text: string, line: number): JsonRow | RefusedRow => {
@@ -215,12 +217,24 @@ export const importObjects = async (one: ObjectImport): Promise<ImportReport> =>
     progress.end()
   }
   return {
-    ...{ format, file: file.name, sha256: file.sha256(), dry_run: isDryRun, rows: counts.rows },
+    format,
+    file: file.name,
+    sha256: file.sha256(),
+    dry_run: isDryRun,
+    rows: counts.rows,
     ...(counts.rows === 0 && error === undefined ? { remarks: [noRowsRemark] } : {}),
     accepted: counts.created + counts.unchanged + counts.changed,
-    ...{ created: counts.created, unchanged: counts.unchanged, changed: counts.changed, blank: 0 },
-    ...{ refused_rows: refused.count(), refused: refused.listed(), refused_file: refused.path() },
-    ...{ imported, not_imported: [], noted, batches_pending: 0 },
+    created: counts.created,
+    unchanged: counts.unchanged,
+    changed: counts.changed,
+    blank: 0,
+    refused_rows: refused.count(),
+    refused: refused.listed(),
+    refused_file: refused.path(),
+    imported,
+    not_imported: [],
+    noted,
+    batches_pending: 0,
     ...(error === undefined ? {} : { error }),
   }
 }

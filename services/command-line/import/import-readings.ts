@@ -88,11 +88,14 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 /** Error of a file or the service that ends an import, after the earlier rows were stored. */
 const isFault = (error: unknown): boolean => isFailure(error) || error instanceof CallError
 
+/** State of an earlier run that continues, or a remark why the import begins at line 1. */
+type EarlierRun = { readonly kept: ImportState | null; readonly remark?: string }
+
 /** Return the state of an earlier run that continues, or why its state is not enough to continue. */
 const findEarlierRun = async (
   { file, stateOptions, target: { client }, signal }: ReadingImport,
   paths: ImportPaths,
-): Promise<{ readonly kept: ImportState | null; readonly remark?: string }> => {
+): Promise<EarlierRun> => {
   if (paths.state === null || stateOptions === null) return { kept: null }
   const kept = readState(paths.state, { sha256: file.sha256(), options: stateOptions })
   if (kept === null) return { kept }
@@ -101,6 +104,56 @@ const findEarlierRun = async (
   if (await hasKeptRows(paths.refused, kept)) return { kept }
   const remark = `${paths.refused} was removed or changed, so the import began at line 1 again. Each record counts once.`
   return { kept: null, remark }
+}
+
+/** How a run ended. `uncomparedFrom`: line from which identities were not compared; null if all were. */
+type RunEnd = {
+  readonly earlier: EarlierRun
+  readonly uncomparedFrom: number | null
+  readonly receipts: ReadReceipts
+  readonly error: string | undefined
+}
+
+const reportOf = (run: Run, { earlier, uncomparedFrom, receipts, error }: RunEnd): ImportReport => {
+  const { options, refused } = run
+  const { kept, remark } = earlier
+  const { file, source, isDryRun } = options
+  const hasNoRows = source.counts().rows === 0 && error === undefined
+  const remarks = [
+    ...(source.remarks ?? []),
+    ...(remark === undefined ? [] : [remark]),
+    ...(hasNoRows ? [noRowsRemark] : []),
+    ...(uncomparedFrom === null ? [] : [uncomparedRemark(uncomparedFrom)]),
+    ...(isDryRun || error !== undefined
+      ? []
+      : remarksOfReceipts({ ...receipts, ...run, forgotten: run.receipts.forgotten() })),
+  ]
+  return {
+    format: source.format,
+    file: file.name,
+    sha256: file.sha256(),
+    dry_run: isDryRun,
+    ...source.counts(),
+    accepted: run.accepted,
+    created: 0,
+    unchanged: 0,
+    refused_rows: refused.count(),
+    refused: refused.listed(),
+    refused_file: refused.path(),
+    ...(kept === null ? {} : { resumed_at_line: kept.line + 1 }),
+    ...(remarks.length === 0 ? {} : { remarks }),
+    imported: [],
+    not_imported: source.notes().notImported,
+    noted: source.notes().noted,
+    ...(isDryRun || run.accepted === 0
+      ? {}
+      : { import_id: run.importId, undo: undoCommand(run.importId, options.target) }),
+    batches_pending: receipts.pending,
+    replaced: receipts.replaced,
+    warnings: run.warnings,
+    ...(run.preview === null ? {} : { preview: run.preview.end() }),
+    ...(error === undefined ? {} : { error }),
+  }
 }
 
 /**
@@ -113,13 +166,21 @@ export const importReadings = async (options: ReadingImport): Promise<ImportRepo
   const { file, source, progress, isDryRun, stateOptions, signal, at } = options
   const { client } = options.target
   const paths = pathsBeside(file, isDryRun)
-  const { kept, remark } = await findEarlierRun(options, paths)
+  const earlier = await findEarlierRun(options, paths)
+  const { kept } = earlier
   const statePath = stateOptions === null ? null : paths.state
   const refused = await openRefusedFile(paths, kept)
   const run: Run = {
     importId: kept?.importId ?? crypto.randomUUID(),
-    ...{ options, refused, statePath, line: kept?.line ?? 0, accepted: kept?.accepted ?? 0, savedAt: 0 },
-    ...{ unknown: 0, warnings: [], preview: isDryRun ? previewReadings(source) : null },
+    options,
+    refused,
+    statePath,
+    line: kept?.line ?? 0,
+    accepted: kept?.accepted ?? 0,
+    savedAt: 0,
+    unknown: 0,
+    warnings: [],
+    preview: isDryRun ? previewReadings(source) : null,
     receipts: receiptReader(client, progress.wait, signal),
   }
   const identities = importIdentities()
@@ -127,7 +188,11 @@ export const importReadings = async (options: ReadingImport): Promise<ImportRepo
   let receipts: ReadReceipts = { pending: 0, replaced: null }
   try {
     await sendReadings({
-      ...{ source, identities, client, signal, from: run.line },
+      source,
+      identities,
+      client,
+      signal,
+      from: run.line,
       sender: batchSender({ client, isDryRun, importId: run.importId, at, signal, onWait: progress.wait }),
       commit: (batch, result) => commitBatch(run, batch, result),
     })
@@ -142,29 +207,5 @@ export const importReadings = async (options: ReadingImport): Promise<ImportRepo
     refused.close()
     progress.end()
   }
-  const hasNoRows = source.counts().rows === 0 && error === undefined
-  const uncomparedFrom = identities.uncomparedFrom()
-  const remarks = [
-    ...(source.remarks ?? []),
-    ...(remark === undefined ? [] : [remark]),
-    ...(hasNoRows ? [noRowsRemark] : []),
-    ...(uncomparedFrom === null ? [] : [uncomparedRemark(uncomparedFrom)]),
-    ...(isDryRun || error !== undefined
-      ? []
-      : remarksOfReceipts({ ...receipts, ...run, forgotten: run.receipts.forgotten() })),
-  ]
-  return {
-    ...{ format: source.format, file: file.name, sha256: file.sha256(), dry_run: isDryRun },
-    ...{ ...source.counts(), accepted: run.accepted, created: 0, unchanged: 0 },
-    ...{ refused_rows: refused.count(), refused: refused.listed(), refused_file: refused.path() },
-    ...(kept === null ? {} : { resumed_at_line: kept.line + 1 }),
-    ...(remarks.length === 0 ? {} : { remarks }),
-    ...{ imported: [], not_imported: source.notes().notImported, noted: source.notes().noted },
-    ...(isDryRun || run.accepted === 0
-      ? {}
-      : { import_id: run.importId, undo: undoCommand(run.importId, options.target) }),
-    ...{ batches_pending: receipts.pending, replaced: receipts.replaced, warnings: run.warnings },
-    ...(run.preview === null ? {} : { preview: run.preview.end() }),
-    ...(error === undefined ? {} : { error }),
-  }
+  return reportOf(run, { earlier, uncomparedFrom: identities.uncomparedFrom(), receipts, error })
 }

@@ -57,7 +57,11 @@ const completeTerms = (input: ChargeInput): Result<ChargeTerms> => {
   if (input.kind !== 'USAGE') return accepted(input)
   if (input.schedule === null) return accepted({ ...input, schedule: null })
   const read = readTariffTerms({
-    ...{ direction: 'IMPORT', type: 'COMMODITY', marketRates: false, contractStart: null, contractEnd: null },
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    marketRates: false,
+    contractStart: null,
+    contractEnd: null,
     schedule: input.schedule,
   })
   return read.ok ? accepted({ ...input, schedule: read.value.schedule }) : read

@@ -124,8 +124,13 @@ export const exportToWire = (view: ExportView): z.output<typeof exportShape> =>
 
 const example = exportToWire({
   ...exampleObject('exp'),
-  ...{ kind: 'records', format: 'parquet', status: 'PENDING', bytes: 0 },
-  ...{ manifest: null, refusal: null, finishedAt: null },
+  kind: 'records',
+  format: 'parquet',
+  status: 'PENDING',
+  bytes: 0,
+  manifest: null,
+  refusal: null,
+  finishedAt: null,
 })
 
 const answer = { name: 'Export', shape: exportShape }

@@ -22,7 +22,11 @@ const marketPriceInput = fields({
   start_time: instant,
   end_time: instant,
   value: scaledDecimal({
-    ...{ scale: priceScale, min: -priceLimit, max: priceLimit, round: true, maxDecimals: maxMarketDecimals },
+    scale: priceScale,
+    min: -priceLimit,
+    max: priceLimit,
+    round: true,
+    maxDecimals: maxMarketDecimals,
   }).describe('Major units per kWh, up to 30 decimals. They are rounded half to even to 9 decimals.'),
 })
   .meta({ component: 'MarketPriceInput' })

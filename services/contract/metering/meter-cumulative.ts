@@ -144,7 +144,9 @@ export const readReading = (element: unknown, units: RegisterUnits, at: number):
   const value = sent === null ? accepted(null) : readDecimal(numberText(sent), registerLimitOf[units], 'value')
   if (!value.ok) return value
   return accepted({
-    ...{ time: time.value, isRestart: restart ?? false, value: value.value },
+    time: time.value,
+    isRestart: restart ?? false,
+    value: value.value,
     recordReferenceId: record_reference_id ?? null,
   })
 }

@@ -61,9 +61,19 @@ type SplitState = {
  */
 export const splitSubmission = (bytes: Uint8Array, isNdjson: boolean, limits: SubmissionLimits): ElementRanges => {
   const state: SplitState = {
-    ...{ bytes, isNdjson, limits, depth: 0, values: 0, excessCount: 0 },
-    ...{ isInElement: false, isElementExpected: false, isClosed: false, isBroken: false },
-    ...{ excess: null, starts: [], ends: [] },
+    bytes,
+    isNdjson,
+    limits,
+    depth: 0,
+    values: 0,
+    excessCount: 0,
+    isInElement: false,
+    isElementExpected: false,
+    isClosed: false,
+    isBroken: false,
+    excess: null,
+    starts: [],
+    ends: [],
   }
   if (isNdjson) findLines(state)
   else findElements(state)

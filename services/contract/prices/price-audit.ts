@@ -98,7 +98,10 @@ const example = priceAuditToWire({
   marketSourceIds: ['mrs_0198c0ffee00112233445566'],
   elements: [
     {
-      ...{ start, end: start + 3_600_000, price: 224_163_700n, confidence: 10_000 },
+      start,
+      end: start + 3_600_000,
+      price: 224_163_700n,
+      confidence: 10_000,
       // (0.08123 + 0.0125) × 1.19 = 0.1115387; with the grid fee 0.224163700
       breakdown: {
         commodity: {

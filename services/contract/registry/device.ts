@@ -42,7 +42,8 @@ export const deviceToWire = (device: Device): DeviceWire =>
   })
 
 const exampleRegister: RegisterProperties = {
-  ...{ kind: 'LIFETIME', digits: 6 },
+  kind: 'LIFETIME',
+  digits: 6,
   maxPower: { units: 'KW', power: '22000000000' },
 }
 

@@ -20,7 +20,8 @@ export const registerBody = fields({
   .meta({ component: 'RegisterInput' })
   .transform(
     ({ kind, digits, max_power: power }): RegisterProperties => ({
-      ...{ kind, digits: digits ?? null },
+      kind,
+      digits: digits ?? null,
       maxPower: power === null || power === undefined ? null : { units: power.units, power: String(power.power) },
     }),
   )

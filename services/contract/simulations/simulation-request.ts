@@ -33,8 +33,14 @@ import { tariffMembers, termsInput } from '../tariffs/tariff-draft.ts'
  * Source: docs/rules/simulations.md #limits.
  */
 export const simulationLimits = {
-  ...{ locations: 1_000, candidates: 50, tariffs: 100, charges: 200 },
-  ...{ lines: 500, groupedMonths: 50_000, immediateWork: 2_000_000, planBytes: 2 ** 20 },
+  locations: 1_000,
+  candidates: 50,
+  tariffs: 100,
+  charges: 200,
+  lines: 500,
+  groupedMonths: 50_000,
+  immediateWork: 2_000_000,
+  planBytes: 2 ** 20,
 } as const
 
 /** Tariff of a candidate. `component` names its line of energy. */
@@ -148,7 +154,8 @@ const readTariffs = async (
     if (!read.ok) return at(read, `${path}[${index}]`)
     const tariff: CandidateTariff = {
       ...read.value,
-      ...{ id: `${path}[${index}]`, closedAt: null },
+      id: `${path}[${index}]`,
+      closedAt: null,
       component: wire.component ?? defaultTariffComponents[read.value.type],
     }
     const other = overlappingTariff(tariff, tariffs)
@@ -189,7 +196,9 @@ const readCandidate = async (
     sentCharges === undefined ? accepted(null) : await readCharges(sentCharges, `${path}.charges`, nextTurn)
   if (!charges.ok) return charges
   return accepted({
-    ...{ name: wire.name, tariffs: tariffs.value, charges: charges.value },
+    name: wire.name,
+    tariffs: tariffs.value,
+    charges: charges.value,
     planId: wire.plan_id ?? null,
     marketSourceId: wire.market_source_id ?? null,
   })

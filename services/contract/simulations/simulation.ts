@@ -143,19 +143,29 @@ const monthText = (month: number): string => writeMonth(Math.floor(month / 12), 
 
 const lineToWire = ({ kind, component, name, direction, unit, isTax, ...sums }: BillLine) => ({
   kind: kind as z.input<typeof lineShape>['kind'],
-  ...{ component, name, tariff_direction: direction },
+  component,
+  name,
+  tariff_direction: direction,
   quantity: sums.quantity === null ? null : scaledNumber(sums.quantity, moneyScale),
   unit,
-  ...{ amount: money(sums.amount), amount_rounded: money(sums.amountRounded), tax: isTax },
+  amount: money(sums.amount),
+  amount_rounded: money(sums.amountRounded),
+  tax: isTax,
   standing_days: sums.standingDays ?? null,
 })
 
 const sumsToWire = ({ energy, charges, tax, total, isComplete }: Bill) => ({
-  ...{ energy: money(energy), charges: money(charges), tax: money(tax), total: money(total), complete: isComplete },
+  energy: money(energy),
+  charges: money(charges),
+  tax: money(tax),
+  total: money(total),
+  complete: isComplete,
 })
 
 const monthToWire = ({ month, total, standingDays: days }: MonthTotal) => ({
-  ...{ month: monthText(month), total: money(total), standing_days: days ?? null },
+  month: monthText(month),
+  total: money(total),
+  standing_days: days ?? null,
 })
 
 const linesToWire = ({ lines }: Bill, hasLines: boolean) => (hasLines ? { lines: lines.map(lineToWire) } : {})
@@ -169,7 +179,9 @@ const candidateToWire = (
   const before = new Map(baseline.months.map(({ month, total }) => [month, total]))
   const [days, daysBefore] = [standingDaysOf(bill), standingDaysOf(baseline)]
   return {
-    ...{ name, ...sumsToWire(bill), difference: money(bill.total - baseline.total) },
+    name,
+    ...sumsToWire(bill),
+    difference: money(bill.total - baseline.total),
     standing_days: days,
     standing_days_difference: days === null || daysBefore === null ? null : days - daysBefore,
     months: bill.months.map(one => ({
@@ -199,7 +211,9 @@ export const simulationToWire = ({ id, ...view }: SimulationView): z.input<typeo
     {
       status: refusal !== null ? ('FAILED' as const) : comparison === null ? ('PENDING' as const) : ('DONE' as const),
       progress: { locations: view.locationCount, done: view.doneCount },
-      ...{ currency_code: view.currencyCode, start_date: writeDate(view.startDay), end_date: writeDate(view.endDay) },
+      currency_code: view.currencyCode,
+      start_date: writeDate(view.startDay),
+      end_date: writeDate(view.endDay),
       rounding: view.rounding,
       ...(comparison === null ? { baseline: null, data: [] } : comparisonToWire(comparison, names, hasLines)),
       ...(locations === null || comparison === null
@@ -226,13 +240,22 @@ const { id: _, ...owner } = exampleObject('sim')
 
 /** Example for the reference page. */
 const example = simulationToWire({
-  ...{ ...owner, id: null, currencyCode: 'GBP', startDay: 20_513, endDay: 20_544, hasLines: false },
-  ...{ rounding: { profile: 'EXACT', decimals: 2 }, names: ['Night saver'], locationCount: 1, doneCount: 1 },
+  ...owner,
+  id: null,
+  currencyCode: 'GBP',
+  startDay: 20_513,
+  endDay: 20_544,
+  hasLines: false,
+  rounding: { profile: 'EXACT', decimals: 2 },
+  names: ['Night saver'],
+  locationCount: 1,
+  doneCount: 1,
   comparison: {
     baseline: exampleBill(74_160_000_000n, 14_833_500_000n, 4_449_675_000n),
     candidates: [exampleBill(66_430_000_000n, 14_833_500_000n, 4_063_175_000n)],
   },
-  ...{ locations: null, refusal: null },
+  locations: null,
+  refusal: null,
 })
 
 const tag = 'Simulations'

@@ -106,7 +106,12 @@ const batchInput = fields({
 
 const example = statementBatchToWire({
   ...exampleObject('stb'),
-  ...{ status: 'RUNNING', total: 2, done: 1, failed: 0, failures: [], finishedAt: null },
+  status: 'RUNNING',
+  total: 2,
+  done: 1,
+  failed: 0,
+  failures: [],
+  finishedAt: null,
 })
 
 const answer = { name: 'StatementBatch', shape: statementBatchShape }

@@ -16,13 +16,23 @@ import {
 import { statementInput } from './statement-request.ts'
 
 const exampleTotals = {
-  ...{ net: 5_150_000_000n, tax: 978_500_000n, gross: 6_128_500_000n },
-  ...{ netRounded: 5_150_000_000n, taxRounded: 980_000_000n, grossRounded: 6_130_000_000n },
-  ...{ estimatedEnergy: 0n, provisionalEnergy: 0n },
+  net: 5_150_000_000n,
+  tax: 978_500_000n,
+  gross: 6_128_500_000n,
+  netRounded: 5_150_000_000n,
+  taxRounded: 980_000_000n,
+  grossRounded: 6_130_000_000n,
+  estimatedEnergy: 0n,
+  provisionalEnergy: 0n,
 }
 
 const exampleLine = {
-  ...{ chargeId: null, tariffId: null, planId: null, reason: null, prices: null, morePrices: 0 },
+  chargeId: null,
+  tariffId: null,
+  planId: null,
+  reason: null,
+  prices: null,
+  morePrices: 0,
   direction: 'IMPORT',
 } as const
 
@@ -35,16 +45,30 @@ const exampleStatement: Statement = {
       lines: [
         {
           ...exampleLine,
-          ...{ kind: 'ENERGY', component: 'energy', name: 'Energy', tariffId: 'trf_0198c0ffee00112233445566' },
-          ...{ quantity: 20_000_000_000n, unit: 'kWh', unitPrice: 257_500_000n, isTax: false },
-          ...{ amount: 5_150_000_000n, amountRounded: 5_150_000_000n },
+          kind: 'ENERGY',
+          component: 'energy',
+          name: 'Energy',
+          tariffId: 'trf_0198c0ffee00112233445566',
+          quantity: 20_000_000_000n,
+          unit: 'kWh',
+          unitPrice: 257_500_000n,
+          isTax: false,
+          amount: 5_150_000_000n,
+          amountRounded: 5_150_000_000n,
         },
         {
           ...exampleLine,
-          ...{ kind: 'PERCENTAGE', component: 'tax', name: 'VAT', chargeId: 'chg_0198c0ffee00112233445566' },
-          ...{ quantity: null, unit: null, unitPrice: null, isTax: true },
+          kind: 'PERCENTAGE',
+          component: 'tax',
+          name: 'VAT',
+          chargeId: 'chg_0198c0ffee00112233445566',
+          quantity: null,
+          unit: null,
+          unitPrice: null,
+          isTax: true,
           reason: { kind: 'PERCENTAGE', rate: 190_000_000_000_000n, base: 5_150_000_000n, leftOut: [] },
-          ...{ amount: 978_500_000n, amountRounded: 980_000_000n },
+          amount: 978_500_000n,
+          amountRounded: 980_000_000n,
         },
       ],
       totals: exampleTotals,
@@ -64,8 +88,13 @@ const example: StatementWire = {
   id,
   ...statementToWire(
     {
-      ...{ ...owner, ...days, locationId: 'loc_0198c0ffee00112233445566', timezone: 'Europe/Berlin' },
-      ...{ currencyCode: 'EUR', rounding: { profile: 'LARGEST_REMAINDER', decimals: 2 }, status: 'DRAFT' },
+      ...owner,
+      ...days,
+      locationId: 'loc_0198c0ffee00112233445566',
+      timezone: 'Europe/Berlin',
+      currencyCode: 'EUR',
+      rounding: { profile: 'LARGEST_REMAINDER', decimals: 2 },
+      status: 'DRAFT',
     },
     { ...exampleStatement, overlap: null },
     () => 120,
@@ -130,7 +159,9 @@ export type FinalStatementWire = z.output<typeof finalStatementShape>
 const listedExample: FinalStatementWire = {
   ...example,
   ...statementSummary(example),
-  ...{ status: 'FINAL', adjusts: [], time_finalised: '2026-06-02T08:00:00Z' },
+  status: 'FINAL',
+  adjusts: [],
+  time_finalised: '2026-06-02T08:00:00Z',
 }
 
 export const statementList = defineOperation({

@@ -261,9 +261,15 @@ export const planRecosts = async (
   const longRows = await readSelected((...query) => longRowsWithin(db, ...query), selections)
   const monthsByLocation = Map.groupBy(monthCounts, ({ locationId }) => locationId)
   const draft: PlanDraft = {
-    ...{ db, limits, isSlowWork, budget: recostBudget() },
+    db,
+    limits,
+    isSlowWork,
+    budget: recostBudget(),
     longRows: new Map(longRows.map(rows => [rows.locationId, rows])),
-    ...{ tasks: [], deferred: [], failed: [], slowRequests: [] },
+    tasks: [],
+    deferred: [],
+    failed: [],
+    slowRequests: [],
   }
   for (const selection of selections) {
     const { received, locationIds: ids } = selection

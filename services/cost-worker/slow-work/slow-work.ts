@@ -322,8 +322,13 @@ const endBatch = (queue: SlowQueue, { input, finished }: SlowBatch): void => {
 /** Create an empty queue of slow work. */
 export const slowWork = (pricing: Pricing, limits: SlowWorkLimits = defaultSlowWorkLimits): SlowWork => {
   const queue: SlowQueue = {
-    ...{ pricing, accounts: new Map(), busy: new Map(), loads: new Map() },
-    ...{ partitions: new Map(), takenPieces: new Map(), waiting: 0 },
+    pricing,
+    accounts: new Map(),
+    busy: new Map(),
+    loads: new Map(),
+    partitions: new Map(),
+    takenPieces: new Map(),
+    waiting: 0,
   }
   return {
     isBusy: locationId => queue.busy.has(locationId),

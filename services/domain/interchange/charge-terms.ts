@@ -27,13 +27,35 @@ export const commonTerms = <Kind extends ChargeKind>(kind: Kind, name: string): 
 /** Terms of a price per unit of time. Parts of a unit are paid by days. */
 export const fixedTerms = (name: string, price: bigint, per: PriceUnit): ChargeTerms => ({
   ...commonTerms('FIXED', name),
-  ...{ price, per, quantity: BigInt(fullWeight), unit: null, prorate: 'DAYS' },
+  price,
+  per,
+  quantity: BigInt(fullWeight),
+  unit: null,
+  prorate: 'DAYS',
 })
 
 /** Members of a demand charge on the highest power of a month. */
 export const demandDefaults: OwnTerms<DemandCharge> = {
-  ...{ counts: 'IMPORT', deviceIds: null, intervalMinutes: 60, windows: [], highest: 1, hasDistinctDays: false },
-  ...{ over: 'PERIOD', rollingMonths: 12, rolling: 'MEAN', monthFloor: 0n, ratchet: null, floor: 0n, above: 0n },
-  ...{ rounding: null, history: [], price: null, tiers: null, steps: null, stepEdge: 'LOWER_INCLUSIVE' },
-  ...{ per: 'MONTH', yearBasis: 'MONTHS', prorate: 'DAYS' },
+  counts: 'IMPORT',
+  deviceIds: null,
+  intervalMinutes: 60,
+  windows: [],
+  highest: 1,
+  hasDistinctDays: false,
+  over: 'PERIOD',
+  rollingMonths: 12,
+  rolling: 'MEAN',
+  monthFloor: 0n,
+  ratchet: null,
+  floor: 0n,
+  above: 0n,
+  rounding: null,
+  history: [],
+  price: null,
+  tiers: null,
+  steps: null,
+  stepEdge: 'LOWER_INCLUSIVE',
+  per: 'MONTH',
+  yearBasis: 'MONTHS',
+  prorate: 'DAYS',
 }

@@ -26,7 +26,11 @@ const enedisOptions = { columns: 'end=Horodate,value=Valeur', unit: 'W', interva
 const solarEdgeDates = ['MM/dd/yyyy HH:mm', 'dd/MM/yyyy HH:mm']
 
 const eRedesOptions = {
-  ...{ unit: 'KW', interval: 'PT15M', decimal: ',', zone: 'Europe/Lisbon', 'date-format': 'yyyy/MM/dd HH:mm' },
+  unit: 'KW',
+  interval: 'PT15M',
+  decimal: ',',
+  zone: 'Europe/Lisbon',
+  'date-format': 'yyyy/MM/dd HH:mm',
   map: lines('Real=1', 'Estimado=0.9'),
 }
 
@@ -104,7 +108,10 @@ export const knownForms: readonly KnownForm[] = [
     headings: ['Time', 'System Production (W)'],
     dateFormats: solarEdgeDates,
     options: {
-      ...{ columns: 'start=Time,value=System Production (W)', unit: 'W', interval: 'PT15M', direction: 'EXPORT' },
+      columns: 'start=Time,value=System Production (W)',
+      unit: 'W',
+      interval: 'PT15M',
+      direction: 'EXPORT',
     },
   },
   {
@@ -160,8 +167,11 @@ export const knownForms: readonly KnownForm[] = [
     headings: ['Startzeit', 'Endzeit', 'Ladepunkt', 'Energie (kWh)'],
     delimiter: ';',
     options: {
-      ...{ columns: 'start=Startzeit,end=Endzeit,value=Energie (kWh)', unit: 'KWH' },
-      ...{ 'date-format': 'dd.MM.yyyy HH:mm:ss', decimal: ',', thousands: '.' },
+      columns: 'start=Startzeit,end=Endzeit,value=Energie (kWh)',
+      unit: 'KWH',
+      'date-format': 'dd.MM.yyyy HH:mm:ss',
+      decimal: ',',
+      thousands: '.',
     },
   },
   {
@@ -180,14 +190,19 @@ export const knownForms: readonly KnownForm[] = [
     preset: 'openwb',
     headings: ['Zeitstempel Beginn', 'Zeitstempel Ende', 'Ladepunkt', 'Energie', 'Energie seit Anstecken'],
     options: {
-      ...{ columns: 'start=Zeitstempel Beginn,end=Zeitstempel Ende,value=Energie', unit: 'KWH', decimal: ',' },
+      columns: 'start=Zeitstempel Beginn,end=Zeitstempel Ende,value=Energie',
+      unit: 'KWH',
+      decimal: ',',
     },
   },
   {
     preset: 'engie-be',
     headings: ['Datum', 'EAN', 'Verbruik', 'Type', 'Piek'],
     options: {
-      ...{ columns: 'start=Datum,value=Verbruik', unit: 'KWH', interval: 'PT1H', where: 'Type=Elektriciteit' },
+      columns: 'start=Datum,value=Verbruik',
+      unit: 'KWH',
+      interval: 'PT1H',
+      where: 'Type=Elektriciteit',
     },
   },
   {

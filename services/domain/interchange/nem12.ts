@@ -128,8 +128,10 @@ const readMeter = (state: Nem12State, cells: readonly string[], hasMeters: boole
   const nmiProblem = hasMeters || nmi === state.firstNmi ? null : severalNmis(nmi, state.firstNmi)
   state.meter = {
     members: [nmi, serial, suffix, direction],
-    ...{ unit: unit === 'MWH' ? 'KWH' : unit, exponent: unit === 'MWH' ? 'e3' : '' },
-    ...{ minutes: minutes ?? 0, problem: minutes === undefined ? lengthProblem : nmiProblem },
+    unit: unit === 'MWH' ? 'KWH' : unit,
+    exponent: unit === 'MWH' ? 'e3' : '',
+    minutes: minutes ?? 0,
+    problem: minutes === undefined ? lengthProblem : nmiProblem,
   }
 }
 
@@ -197,7 +199,12 @@ const incompleteMessage = 'The file ends without a 900 line, so it can be incomp
  */
 export const nem12Reader = (hasMeters: boolean): Nem12Reader => {
   const state: Nem12State = {
-    ...{ meter: undefined, day: null, firstNmi: null, hasEnded: false, lastLine: 1, noted: new Map() },
+    meter: undefined,
+    day: null,
+    firstNmi: null,
+    hasEnded: false,
+    lastLine: 1,
+    noted: new Map(),
   }
   const completeDay = (): readonly SourceRow[] => {
     const rows = state.day === null ? [] : rowsOfDay(state.day)

@@ -96,7 +96,9 @@ export const collectReport = (): ReportCollector => {
     if (!hasNumber(value)) addNoted(path, 'has no price')
     else
       addNotImported({
-        ...{ path, reason: 'unknown_field', affects: 'bill' },
+        path,
+        reason: 'unknown_field',
+        affects: 'bill',
         message: 'The format has no such price. Check whether it adds to the bill.',
       })
   }

@@ -59,7 +59,8 @@ const periodsOf = ({ tariff }: WrittenTariff): readonly Period[] => {
 /** Return the parts of a weekday in a month. */
 const segmentsOf = (schedule: readonly ScheduleEntry[], month: number, weekday: number): readonly Segment[] =>
   dayPattern(schedule, { month, date: 1, weekday }).map(({ startSecond, endSecond, timeBands }) => ({
-    ...{ start: startSecond, end: endSecond },
+    start: startSecond,
+    end: endSecond,
     rate: timeBands[0]?.hours.rate ?? [],
   }))
 
@@ -133,7 +134,10 @@ const urdbItem = (written: WrittenTariff, period: Period): Result<SourceObject> 
     dates[member] = sourceNumber(`${(day + shift) * secondsPerDay}`)
   }
   return accepted({
-    ...{ label: tariff.id, name, servicetype: tariff.type === 'COMMODITY' ? 'Energy' : 'Delivery', ...dates },
+    label: tariff.id,
+    name,
+    servicetype: tariff.type === 'COMMODITY' ? 'Energy' : 'Delivery',
+    ...dates,
     energyratestructure: structure,
     energyweekdayschedule: toSource(weekday),
     energyweekendschedule: toSource(weekend),
@@ -205,8 +209,11 @@ const toOcpi = (written: WrittenTariff): Result<readonly SourceObject[]> => {
   if (bands.some(({ validFrom, validTo }) => validFrom % 60 !== 0 || validTo % 60 !== 0))
     return refuseTariff(written, 'has prices of parts of a minute, which OCPI does not have')
   const tariffs = periodsOf(written).map((period, index) => ({
-    ...{ country_code: 'XX', party_id: 'XXX', id: index === 0 ? tariff.id : `${tariff.id}-${index + 1}` },
-    ...{ currency: currencyCode, tariff_alt_text: [{ language: 'en', text: name }] },
+    country_code: 'XX',
+    party_id: 'XXX',
+    id: index === 0 ? tariff.id : `${tariff.id}-${index + 1}`,
+    currency: currencyCode,
+    tariff_alt_text: [{ language: 'en', text: name }],
     ...(period.start === null ? {} : { start_date_time: writeInstant(period.start) }),
     ...(period.end === null ? {} : { end_date_time: writeInstant(period.end) }),
     elements: elementsOf(period.schedule),

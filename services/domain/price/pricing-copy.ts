@@ -150,7 +150,9 @@ const noPrices: DirectionPrices = { pricePeriods: [], isTiered: { COMMODITY: fal
 
 const createPlan = (input: PlanInput): PricePlan => ({
   ...input,
-  ...{ segmentByTimeBands: new Map(), days: new Map(), onDayBuilt: () => undefined },
+  segmentByTimeBands: new Map(),
+  days: new Map(),
+  onDayBuilt: () => undefined,
   latest: { interval: -1, segment: null },
 })
 
@@ -173,7 +175,8 @@ export const snapshotFromCopy = (copy: PricingCopy, pool: PlanPool = noPool): Pr
     index === null ? null : (list[index] as T)
   const planOf = ({ commodity, nonCommodity, market, calendar, isFree }: PlanCopy): PricePlan =>
     pool.planOf({
-      ...{ zone, isFree },
+      zone,
+      isFree,
       commodity: elementAt(schedules, commodity),
       nonCommodity: elementAt(schedules, nonCommodity),
       market: elementAt(copy.markets, market),
@@ -181,7 +184,10 @@ export const snapshotFromCopy = (copy: PricingCopy, pool: PlanPool = noPool): Pr
     })
   const plans = copy.plans.map(planOf)
   const emptyPlan = planOf({
-    ...{ commodity: null, nonCommodity: null, market: null, calendar: null },
+    commodity: null,
+    nonCommodity: null,
+    market: null,
+    calendar: null,
     isFree: false,
   })
   const directions: Record<TariffDirection, DirectionPrices> = { IMPORT: noPrices, EXPORT: noPrices, LOCAL: noPrices }

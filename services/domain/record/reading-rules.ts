@@ -22,7 +22,8 @@ export type RegisterProperties = Omit<RegisterRule, 'maxPower'> & {
 
 /** Return the rule of a register with some properties. */
 export const registerRuleOf = ({ kind, digits, maxPower }: RegisterProperties): RegisterRule => ({
-  ...{ kind, digits },
+  kind,
+  digits,
   maxPower: maxPower === null ? null : BigInt(maxPower.power),
 })
 
@@ -144,14 +145,21 @@ export const applyReading = <Reading extends ReadingValue>(
 ): ReadingResult<Reading> => {
   const { base, suspect } = state
   const opens = (refusal: Refusal | null): ReadingResult<Reading> => ({
-    ...{ state: stateAfterBase(reading), opening: null, energy: 0n, refusal, isDoubtful: false },
+    state: stateAfterBase(reading),
+    opening: null,
+    energy: 0n,
+    refusal,
+    isDoubtful: false,
   })
   const leftOut = (refusal: Refusal): ReadingResult<Reading> =>
     state.leftOut + 1 >= maxLeftOut
       ? opens(refusal)
       : {
-          ...{ state: stateAfterLeftOut(rule, state, reading), opening: null, energy: 0n },
-          ...{ refusal, isDoubtful: true },
+          state: stateAfterLeftOut(rule, state, reading),
+          opening: null,
+          energy: 0n,
+          refusal,
+          isDoubtful: true,
         }
   const closes = (opening: ActiveReading<Reading>, energy: Energy): ReadingResult<Reading> =>
     reading.time - opening.time > maxRecordMs ? opens(tooLong) : { ...opens(null), opening, energy }

@@ -75,7 +75,13 @@ export const walkRegister = (
 ): WalkResult => {
   const state = stateAfterBase<RegisterEntry>(null)
   const walk: Walk = {
-    ...{ rule, entries, missingAfter: new Set(), touched: new Set(), followers: null, at: -1, state },
+    rule,
+    entries,
+    missingAfter: new Set(),
+    touched: new Set(),
+    followers: null,
+    at: -1,
+    state,
   }
   skipTo(walk, start)
   for (const index of arrived) {

@@ -63,7 +63,13 @@ export const countedEnergyWithin = (
   for (const { start, end, energyFlowDirection, energy } of energies) {
     if (energy === 0n) continue
     const record = {
-      ...{ locationId, deviceId: null, energyFlowDirection, tariffDirection: direction, start, end, energy },
+      locationId,
+      deviceId: null,
+      energyFlowDirection,
+      tariffDirection: direction,
+      start,
+      end,
+      energy,
       ...recordDefaults,
     }
     addChanges(counted, accumulatorChangesOf(snapshot, record))

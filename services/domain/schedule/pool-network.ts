@@ -60,11 +60,9 @@ const offerColumns = (offers: readonly Offer[], slots: number): OfferColumns => 
   for (let slot = 0; slot < slots; slot += 1)
     firstOffer[slot + 1] = (firstOffer[slot + 1] as number) + (firstOffer[slot] as number)
   return {
-    ...{
-      firstOffer,
-      pool: Int32Array.from(offers, ({ pool }) => pool),
-      slot: Int32Array.from(offers, ({ slot }) => slot),
-    },
+    firstOffer,
+    pool: Int32Array.from(offers, ({ pool }) => pool),
+    slot: Int32Array.from(offers, ({ slot }) => slot),
     price: Float64Array.from(offers, ({ price }) => price),
   }
 }
@@ -81,18 +79,17 @@ export const createPoolNetwork = (
   for (const offer of offers) offersOfPools[offer.pool]?.push(offer)
   const slotsWithOwn = [...ownEnergy.keys()].filter(slot => (ownEnergy[slot] as number) > 0)
   return {
-    ...{
-      graph: createResidualGraph(problem, emptyFlow(problem, 0), false),
-      pools,
-      offers: offerColumns(offers, slots),
-      ownPrice,
-    },
-    ...{
-      queues: offersOfPools.map(createQueue),
-      ownQueue: createQueue(slotsWithOwn.map(slot => ({ slot, price: ownPrice[slot] as number }))),
-    },
-    ...{ poolCapacity: Float64Array.from(pools, ({ capacity }) => capacity), ownCapacity: ownEnergy.slice() },
-    ...{ gridCapacity: grid.slice(), gridDrawn: new Float64Array(slots), drawn: new Float64Array(offers.length) },
+    graph: createResidualGraph(problem, emptyFlow(problem, 0), false),
+    pools,
+    offers: offerColumns(offers, slots),
+    ownPrice,
+    queues: offersOfPools.map(createQueue),
+    ownQueue: createQueue(slotsWithOwn.map(slot => ({ slot, price: ownPrice[slot] as number }))),
+    poolCapacity: Float64Array.from(pools, ({ capacity }) => capacity),
+    ownCapacity: ownEnergy.slice(),
+    gridCapacity: grid.slice(),
+    gridDrawn: new Float64Array(slots),
+    drawn: new Float64Array(offers.length),
     nodes: {
       grid: pools.length,
       slot: pools.length + slots,

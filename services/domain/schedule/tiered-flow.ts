@@ -125,7 +125,12 @@ export const tieredFlow = (input: FlowInput, tierBounds: TierBounds, limits: Tie
     ;(drawn[slot] as number[])[tier] = amount
   }
   return {
-    ...{ flow: graph.flow, drawn, cost, generated, arcs: graph.flow.energy.length + offers.length, searches },
+    flow: graph.flow,
+    drawn,
+    cost,
+    generated,
+    arcs: graph.flow.energy.length + offers.length,
+    searches,
     energy: problem.demand.reduce((sum, demand, job) => sum + demand - (graph.flow.unmet[job] as number), 0),
     meetsLimits: pools.every(({ mustBeFull }, pool) => !mustBeFull || (poolCapacity[pool] as number) <= 0),
   }

@@ -42,8 +42,13 @@ export type Bill = {
 
 /** Bill of no statement. */
 export const emptyBill: Bill = {
-  ...{ energy: 0n, charges: 0n, tax: 0n, total: 0n },
-  ...{ isComplete: true, months: [], lines: [] },
+  energy: 0n,
+  charges: 0n,
+  tax: 0n,
+  total: 0n,
+  isComplete: true,
+  months: [],
+  lines: [],
 }
 
 type StandingDays = { readonly standingDays?: number }
@@ -134,8 +139,15 @@ const billLineOf = (
 ): BillLine => {
   const charge = fixed.get(chargeId)
   return {
-    ...{ kind, component, name, direction, unit, isTax },
-    ...{ quantity: sums.quantity, amount: sums.amount, amountRounded: sums.amountRounded },
+    kind,
+    component,
+    name,
+    direction,
+    unit,
+    isTax,
+    quantity: sums.quantity,
+    amount: sums.amount,
+    amountRounded: sums.amountRounded,
     ...(charge === undefined ? {} : { standingDays: lengthOf(paidDays(charge, period)) }),
   }
 }
@@ -161,7 +173,8 @@ export const billOf = ({ periods, totals, isComplete }: Statement, { charges, da
     months: addMonths(
       [],
       periods.map(period => ({
-        ...{ month: monthOfDay(period.startDay), total: period.totals.grossRounded },
+        month: monthOfDay(period.startDay),
+        total: period.totals.grossRounded,
         standingDays: standing.reduce((sum, part) => sum + lengthOf(paidDays(part, period)), 0),
       })),
     ),

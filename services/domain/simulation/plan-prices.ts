@@ -33,12 +33,18 @@ type TariffOfPlan = Tariff & { readonly component: string }
  */
 export const tariffsOfPlan = ({ id: planId, versions }: SimulatedPlan, zone: TimeZone): readonly TariffOfPlan[] => {
   const keyed = versionDays(versions).map(({ version, startDay, endDay, tariffs }) => ({
-    ...{ version, startDay, endDay },
+    version,
+    startDay,
+    endDay,
     tariffs: tariffs.map((tariff, place) => ({ key: `${planId} ${version} ${place}`, tariff })),
   }))
   const assignment = { id: planId, startDay: null, endDay: null }
   return derivedTariffs(keyed, assignment, zone).map(({ key, tariff: { tariff }, contractStart, contractEnd }) => ({
-    ...{ ...tariff, id: key, contractStart, contractEnd, closedAt: null },
+    ...tariff,
+    id: key,
+    contractStart,
+    contractEnd,
+    closedAt: null,
   }))
 }
 
@@ -49,7 +55,9 @@ export const tariffsOfPlan = ({ id: planId, versions }: SimulatedPlan, zone: Tim
  */
 export const chargesOfPlan = ({ id: planId, versions }: SimulatedPlan, range: DayRange): readonly ChargeTerms[] => {
   const keyed = versionDays(versions).map(({ version, startDay, endDay, charges }) => ({
-    ...{ version, startDay, endDay },
+    version,
+    startDay,
+    endDay,
     charges: charges.map((charge, place) => ({ ...charge, key: `${planId} ${version} ${place}` })),
   }))
   const assignment = { id: planId, startDay: null, endDay: null }

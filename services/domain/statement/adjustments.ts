@@ -43,8 +43,17 @@ export const adjustmentLines = (finals: readonly FinalStatement[], startDay: num
       .sort(compareDifferences)
       .map(
         ({ component, isTax, amount }): DraftLine => ({
-          ...{ kind: 'ADJUSTMENT', component, name: 'Adjustment', isTax, direction: null },
-          ...{ chargeId: null, tariffId: null, planId: null, quantity: null, unit: null, unitPrice: null },
+          kind: 'ADJUSTMENT',
+          component,
+          name: 'Adjustment',
+          isTax,
+          direction: null,
+          chargeId: null,
+          tariffId: null,
+          planId: null,
+          quantity: null,
+          unit: null,
+          unitPrice: null,
           reason: { kind: 'ADJUSTMENT', statementId },
           prices: null,
           morePrices: 0,

@@ -122,7 +122,9 @@ const deriveLine = (
   const rounded = derive('roundedBefore')
   const terms: LineTerms = {
     ...termsOfCharge(charge, charge.kind, directionOfBase(charge.base)),
-    ...{ quantity: null, unit: null, unitPrice: null },
+    quantity: null,
+    unit: null,
+    unitPrice: null,
     isTax: charge.kind === 'PERCENTAGE' && charge.isTax,
     reason: exact.reason,
   }

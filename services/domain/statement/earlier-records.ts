@@ -50,7 +50,9 @@ export const earlierRecords = (
   const starts = cellMs === null ? [] : utcOffsetPeriods(zone, from, to).map(({ start }) => start)
   const deviceIds = [...new Set(reading.flatMap(charge => charge.deviceIds ?? []))]
   return {
-    ...{ from, to, cellMs },
+    from,
+    to,
+    cellMs,
     flows: [...new Set(reading.flatMap(({ counts }) => flowsOf[counts]))],
     deviceIds: reading.every(charge => charge.deviceIds !== null) ? deviceIds : null,
     namedDeviceIds: deviceIds,

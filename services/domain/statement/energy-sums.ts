@@ -91,12 +91,9 @@ export const createEnergyBuckets = (
 }
 
 /** Return the flow of a row or record. */
-export const rowFlowOf = ({
-  energyFlowDirection,
-  tariffDirection,
-}: Pick<BilledRow, 'energyFlowDirection' | 'tariffDirection'>): RowFlow => {
-  if (tariffDirection !== 'IMPORT') return tariffDirection
-  return energyFlowDirection === 'INBOUND' ? 'IMPORT' : 'SUPPLIED'
+export const rowFlowOf = (row: Pick<BilledRow, 'energyFlowDirection' | 'tariffDirection'>): RowFlow => {
+  if (row.tariffDirection !== 'IMPORT') return row.tariffDirection
+  return row.energyFlowDirection === 'INBOUND' ? 'IMPORT' : 'SUPPLIED'
 }
 
 /** Return the index of the bucket that contains an instant; -1 before the first, the number of buckets after the last. */
@@ -181,8 +178,12 @@ type Share = {
 
 const createBucket = (tariffId: string | null, price: Price): ComponentBucket => ({
   hasType: { COMMODITY: false, NON_COMMODITY: false },
-  ...{ isIdle: true, energy: 0n, amount: 0n },
-  ...{ tariffId, price, prices: new Map() },
+  isIdle: true,
+  energy: 0n,
+  amount: 0n,
+  tariffId,
+  price,
+  prices: new Map(),
 })
 
 const addShare = ({ buckets }: ComponentSums, bucket: number, share: Share, hasDetail: boolean): void => {

@@ -71,7 +71,11 @@ const createPricePeriod = (
     start: Math.max(commodityCoverage.start, nonCommodityCoverage.start),
     end: Math.min(commodityCoverage.end, nonCommodityCoverage.end),
     plan: pool.planOf({
-      ...{ zone: input.timeZone, commodity, nonCommodity, isFree, market },
+      zone: input.timeZone,
+      commodity,
+      nonCommodity,
+      isFree,
+      market,
       calendar: hasSpecialDays ? input.calendar : null,
     }),
     confidence: Math.min(commodityCoverage.confidence, nonCommodityCoverage.confidence),

@@ -156,8 +156,16 @@ function* completeEntries(search: EntrySearch): Generator<XmlEntry> {
  */
 export async function* readXmlEntries(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<XmlEntry> {
   const search: EntrySearch = {
-    ...{ text: '', at: 0, line: 1, lineAt: 0, depth: 0 },
-    ...{ entryDepth: 0, entryLine: 0, entryFrom: 0, parts: [], partCharacters: 0 },
+    text: '',
+    at: 0,
+    line: 1,
+    lineAt: 0,
+    depth: 0,
+    entryDepth: 0,
+    entryLine: 0,
+    entryFrom: 0,
+    parts: [],
+    partCharacters: 0,
   }
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const add = (chunk?: Uint8Array): void => {

@@ -260,5 +260,6 @@ const connector = (pool: pg.Pool, breaks: ConnectionBreaks): (() => Promise<Conn
 
 const statement = (text: string, values: unknown[], name: string | undefined): pg.QueryConfig => {
   const named = name === undefined ? { text, values } : { name, text, values }
-  return needsNoWork.test(text) ? { ...named, ...{ query_timeout: promptTimeoutMs } } : named
+  const limits = { query_timeout: promptTimeoutMs }
+  return needsNoWork.test(text) ? { ...named, ...limits } : named
 }

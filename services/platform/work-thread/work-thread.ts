@@ -167,7 +167,12 @@ const enqueue = (pool: ThreadPool, id: number, request: WorkRequest, leave: () =
   const { account, name, input } = request
   let [assigned, doneBy]: [Thread | null, Thread | null] = [null, null]
   const inbox: Inbox = {
-    ...{ chunks: [], head: null, isOver: false, isStopped: false, error: null, waiting: null },
+    chunks: [],
+    head: null,
+    isOver: false,
+    isStopped: false,
+    error: null,
+    waiting: null,
     onDone: () => {
       const thread = doneBy
       doneBy = null
@@ -276,8 +281,13 @@ const closePool = async (pool: ThreadPool): Promise<void> => {
 export const openWorkThread = (options: WorkThreadOptions): WorkThread => {
   const share: FairShare = fairShare(options.limits)
   const pool: ThreadPool = {
-    ...{ options, threads: new Map(), idleTimers: new Map(), usedBytes: new Map(), waiting: [] },
-    ...{ memoryTimer: null, isClosed: false },
+    options,
+    threads: new Map(),
+    idleTimers: new Map(),
+    usedBytes: new Map(),
+    waiting: [],
+    memoryTimer: null,
+    isClosed: false,
   }
   const inputs = inputLimiter(options.maxWaitingBytes)
   let workCount = 0

@@ -52,7 +52,9 @@ const readPieceBlocks = async (
 }
 
 const submittedOf = ({ start, end, energy, energySubmitted }: ListedRow) => ({
-  ...{ start, end, energy: energySubmitted ?? energy },
+  start,
+  end,
+  energy: energySubmitted ?? energy,
 })
 
 /**

@@ -37,7 +37,9 @@ const costLine = (element: CostElement): string => {
   const { start_time, end_time, energy, tariff, unpriced_records } = element
   const cost = tariff?.cost.value ?? null
   const row = {
-    ...{ start_time, end_time, energy_wh: numberText(energy.value) },
+    start_time,
+    end_time,
+    energy_wh: numberText(energy.value),
     cost: cost === null ? null : numberText(cost),
     confidence: numberText(tariff?.cost.confidence ?? 0),
     unpriced_records: unpriced_records ?? 0,

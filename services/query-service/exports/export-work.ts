@@ -90,7 +90,8 @@ const writeTable = (
 }
 
 const fileOf = ({ id, claim, request }: ClaimedExport): ExportClaim => ({
-  ...{ id, claim },
+  id,
+  claim,
   format: (JSON.parse(request) as ExportInput).format,
 })
 

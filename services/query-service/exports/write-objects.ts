@@ -54,7 +54,12 @@ const ask = async (
 ): Promise<Result<unknown>> => {
   const outcome = await run({
     ...request,
-    ...{ caller, at, signal, requestId: 'export', apiVersion: 'current', parameters: { id: request.id } },
+    caller,
+    at,
+    signal,
+    requestId: 'export',
+    apiVersion: 'current',
+    parameters: { id: request.id },
     idempotency: null,
   } as RequestOf<Operation>)
   if (!outcome.ok) return { ok: false, refusal: outcome.refusal }
@@ -148,7 +153,9 @@ export const writeCosts = async (
     tariff_direction: input.tariff_direction ?? 'IMPORT',
     aggregation: input.aggregation ?? 'DAY',
     ...(input.currency_code === undefined ? {} : { currency_code: input.currency_code }),
-    ...{ include_tariff: true, include_carbon: false, include_devices: 'auto' },
+    include_tariff: true,
+    include_carbon: false,
+    include_devices: 'auto',
   }
   const body = { start_time: input.start_time, end_time: input.end_time }
   const id = location ?? device ?? customer ?? caller.accountId

@@ -181,7 +181,9 @@ const gatherPlanInput = async (
       : await expectedGeneration(dependencies.clickHouse, tenant, request.id, enclosingInterval(imports))
   const input = {
     pricing: copyPricing(snapshot, ['IMPORT', 'EXPORT', 'LOCAL'], { start: planInterval.from, end: planInterval.to }),
-    ...{ counted, generation, request: plan },
+    counted,
+    generation,
+    request: plan,
     pending: (['IMPORT', 'EXPORT'] as const).filter(direction => isTariffPending(location, direction, request.at)),
   }
   return accepted({ location, input, isSmall: isSmallPlan(snapshot, plan) && generation.length <= maxSmallGeneration })
@@ -236,8 +238,13 @@ const createAmountSchedule = async (
   const { location, isSmall } = gathered.value
   const id = newId('scheduleAmount', at)
   const view = {
-    ...{ id, accountId: caller.accountId, liveMode: caller.liveMode, locationId: location.id },
-    ...{ timezone: location.timezone, currencyCode: location.currencyCode, createdAt: at },
+    id,
+    accountId: caller.accountId,
+    liveMode: caller.liveMode,
+    locationId: location.id,
+    timezone: location.timezone,
+    currencyCode: location.currencyCode,
+    createdAt: at,
   }
   const input = { ...gathered.value.input, view, body, apiVersion }
   const { from: start, to: end } = enclosingInterval(input.request.devices)

@@ -46,7 +46,11 @@ export const withDemand = async <T>(
     daysOfMonth(monthOfDay(localDayNumber(zone, at))),
   ) as [ReturnType<typeof daysOfMonth>, ReturnType<typeof daysOfMonth>]
   const recordsRequest = {
-    ...{ tenant, locationId, hasSessions: false, includeDevices: 'auto' as const, signal: request.signal },
+    tenant,
+    locationId,
+    hasSessions: false,
+    includeDevices: 'auto' as const,
+    signal: request.signal,
     span: { start: startOfDayNumber(zone, startDay), end: startOfDayNumber(zone, endDay) },
     ...readsOf({ timeZone: zone, charges }, startOfDayNumber(zone, startDay), { startDay }),
   }

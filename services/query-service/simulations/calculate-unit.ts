@@ -33,7 +33,12 @@ export const calculateUnit = (
 ): Promise<Result<readonly Bill[]>> =>
   withSimulationInput(dependencies, plan, async (input, bytes) => {
     const started = await runWork(dependencies.thread, {
-      ...{ name: 'simulation', input, isSmall: isSmall(input, bytes), bytes, account, signal: plan.signal },
+      name: 'simulation',
+      input,
+      isSmall: isSmall(input, bytes),
+      bytes,
+      account,
+      signal: plan.signal,
     })
     if (!started.ok) return started
     const head = started.value.head as SimulationHead

@@ -82,7 +82,8 @@ const sourcesOf = async (
     const uses = (isExport: boolean): boolean =>
       (tariffs ?? []).some(({ marketRates, direction }) => marketRates && (direction === 'EXPORT') === isExport)
     return {
-      ...{ tariffs, charges },
+      tariffs,
+      charges,
       importMarket: uses(false) ? indexOf(marketSourceId ?? location.importSourceId) : null,
       exportMarket: uses(true) ? indexOf(marketSourceId ?? location.exportSourceId) : null,
     }
@@ -139,7 +140,12 @@ export const withSimulationInput = async <T>(
   const allCharges = [...charges, ...candidates.flatMap(one => one.charges)]
   const reads = readsOf({ timeZone, charges: allCharges }, Math.min(counted ?? span.start, span.start), range)
   const recordsRequest = {
-    ...{ tenant, locationId: location.id, span, signal, ...reads, includeDevices: 'auto' as const },
+    tenant,
+    locationId: location.id,
+    span,
+    signal,
+    ...reads,
+    includeDevices: 'auto' as const,
     hasSessions: allCharges.some(({ kind }) => kind === 'SESSION'),
   }
   return stores.records.withRecords(recordsRequest, async ({ bytes, ...records }) => {
@@ -149,7 +155,14 @@ export const withSimulationInput = async <T>(
     const priced = { start: Math.min(priceInterval.start, reads.readFrom), end: priceInterval.end }
     const sources = await sourcesOf(site, candidates, withComponents(stored, tariffs), id => readSeries(id, priced))
     const input: SimulationInput = {
-      ...{ records, maxRecords, tariffs, charges, calendar, periods, ...sources, countedFrom: counted },
+      records,
+      maxRecords,
+      tariffs,
+      charges,
+      calendar,
+      periods,
+      ...sources,
+      countedFrom: counted,
       pricing: copyPricing(snapshot, ['IMPORT', 'EXPORT', 'LOCAL'], priceInterval),
       rounding: { profile: request.rounding.profile, decimals },
       days: { startDay: request.startDay, endDay: request.endDay },

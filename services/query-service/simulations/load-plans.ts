@@ -16,7 +16,8 @@ const readPlan = async (
   const versions = await versionsOfPlans(transaction, [id])
   const pricesOf = await readPlanPrices(transaction, id)
   return {
-    ...{ id, currencyCode },
+    id,
+    currencyCode,
     versions: versions.map(({ version, startDay }) => ({ version, startDay, ...pricesOf(version) })),
   }
 }

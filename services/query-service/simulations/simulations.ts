@@ -79,7 +79,10 @@ const planSimulation = async (
   const currencyCode = sites[0]?.location.currencyCode ?? ''
   return accepted({
     job: {
-      ...{ request, plans: [...plans.values()], currencyCode, locationIds: sites.map(({ location }) => location.id) },
+      request,
+      plans: [...plans.values()],
+      currencyCode,
+      locationIds: sites.map(({ location }) => location.id),
       decimals: request.rounding.decimals ?? decimalsOf(currencyCode),
     },
     plans,
@@ -125,16 +128,25 @@ const viewOf = (
 ): SimulationView => {
   const [baseline, ...candidates] = sums?.bills ?? []
   return {
-    ...{ id: stored.id, accountId: stored.accountId, liveMode: stored.liveMode, createdAt: stored.createdAt },
-    ...{ currencyCode, startDay: request.startDay, endDay: request.endDay },
+    id: stored.id,
+    accountId: stored.accountId,
+    liveMode: stored.liveMode,
+    createdAt: stored.createdAt,
+    currencyCode,
+    startDay: request.startDay,
+    endDay: request.endDay,
     rounding: { profile: request.rounding.profile, decimals },
     names: request.candidates.map(({ name }) => name),
     hasLines: request.hasLines,
-    ...{ locationCount: locationIds.length, doneCount: stored.doneCount, refusal: stored.refusal },
+    locationCount: locationIds.length,
+    doneCount: stored.doneCount,
+    refusal: stored.refusal,
     comparison: baseline === undefined ? null : { baseline, candidates },
     locations:
       sums?.locations?.map(({ locationId, bills: [own, ...others] }) => ({
-        ...{ locationId, baseline: own ?? sums.bills[0] ?? raise(), candidates: others },
+        locationId,
+        baseline: own ?? sums.bills[0] ?? raise(),
+        candidates: others,
       })) ?? null,
   }
 }

@@ -160,8 +160,12 @@ const calculateInputs = async (
 ): Promise<ReadonlyMap<string, PageOutcome>> => {
   const bytes = blocks.reduce((sum, { length }) => sum + length, 0)
   const work = await runWork(thread, {
-    ...{ name: 'statementPage', input: { blocks, statements }, isSmall: false, bytes },
-    ...{ account: caller.accountId, signal },
+    name: 'statementPage',
+    input: { blocks, statements },
+    isSmall: false,
+    bytes,
+    account: caller.accountId,
+    signal,
   })
   const outcomes = new Map<string, PageOutcome>()
   if (!work.ok) return outcomes

@@ -54,7 +54,9 @@ const startBatch = async (
   if (!read.ok) return read
   const order = {
     request: statementRequestText(read.value.request),
-    ...{ finalises: body.finalise === true, allowsGaps: body.allow_incomplete === true, actor: caller.keyId },
+    finalises: body.finalise === true,
+    allowsGaps: body.allow_incomplete === true,
+    actor: caller.keyId,
   }
   const created = await change(dependencies, statementBatchCreate, request, async transaction => {
     const locations = await locationsOfBatch(transaction, selectionOf(body), read.value.request)
@@ -114,8 +116,12 @@ async function* readTable(
   let hasHeader = true
   for await (const bytes of readLines(dependencies, request)) {
     const work = await runWork(dependencies.thread, {
-      ...{ name: 'statementLinesTable', input: { bytes, hasHeader }, isSmall: false, bytes: bytes.length },
-      ...{ account: request.caller.accountId, signal: request.signal },
+      name: 'statementLinesTable',
+      input: { bytes, hasHeader },
+      isSmall: false,
+      bytes: bytes.length,
+      account: request.caller.accountId,
+      signal: request.signal,
     })
     if (!work.ok) throw new Error('The table of a batch cannot be written now.')
     const { answer } = work.value

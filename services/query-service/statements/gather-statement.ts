@@ -168,7 +168,10 @@ export const withSources = <T>(
 ): Promise<Result<T>> => {
   const { location, timeZone } = terms
   const recordsRequest = {
-    ...{ tenant, locationId: location.id, span: spanOf(timeZone, request), signal },
+    tenant,
+    locationId: location.id,
+    span: spanOf(timeZone, request),
+    signal,
     ...readsOf(terms, spanOf(timeZone, request).start, request),
     hasSessions: readsSessions(terms),
     includeDevices: request.includeDevices,

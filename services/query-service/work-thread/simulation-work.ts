@@ -54,7 +54,12 @@ export type SimulationHead =
   | { readonly state: 'CHANGING' }
 
 const billedTariffOf = ({ id, direction, type, component, contractStart }: CandidateTariff): BilledTariff => ({
-  ...{ id, direction, type, component, contractStart, planId: null },
+  id,
+  direction,
+  type,
+  component,
+  contractStart,
+  planId: null,
 })
 
 /** Compile the prices of a candidate. */
@@ -66,8 +71,13 @@ const candidateOf = (
   const marketAt = (index: number | null): MarketSeries | null => (index === null ? null : (markets[index] ?? null))
   const snapshot = compileSnapshot(
     {
-      ...{ locationId, currencyCode, timeZone, calendar, tariffs },
-      ...{ importMarket: marketAt(importMarket), exportMarket: marketAt(exportMarket) },
+      locationId,
+      currencyCode,
+      timeZone,
+      calendar,
+      tariffs,
+      importMarket: marketAt(importMarket),
+      exportMarket: marketAt(exportMarket),
     },
     pool,
   )
@@ -97,9 +107,16 @@ const calculate = (input: SimulationInput): Result<readonly Bill[]> | null => {
     )
   }
   const location = {
-    ...{ locationId: stored.locationId, pool, metered, records },
-    ...{ calendar: input.calendar, periods: input.periods, days: input.days },
-    ...{ rounding: input.rounding, hasLines: input.hasLines, now: input.now },
+    locationId: stored.locationId,
+    pool,
+    metered,
+    records,
+    calendar: input.calendar,
+    periods: input.periods,
+    days: input.days,
+    rounding: input.rounding,
+    hasLines: input.hasLines,
+    now: input.now,
     isBilled: (record: (typeof records)[number]) =>
       record.deviceId === null || stored.includesDevices[rowFlowOf(record)],
     storedRows: () => billedRowsOf(rows, snapshot),

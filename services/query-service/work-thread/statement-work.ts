@@ -122,7 +122,10 @@ const calculate = (
   const metered = meteredEnergyOf(records, stored, snapshot)
   const calculated = calculateStatement({
     ...input,
-    ...{ metered, locationId: stored.locationId, rounding: view.rounding, pool },
+    metered,
+    locationId: stored.locationId,
+    rounding: view.rounding,
+    pool,
     rows: billedRowsOf(rows, snapshot),
   })
   return calculated.ok ? accepted({ ...calculated.value, overlap }) : calculated

@@ -116,7 +116,8 @@ const answerRoute = async (
     if ('status' in result && (result.status ?? 200) >= 400) forms.forget(formId)
     if (route.method === 'POST' && 'to' in result)
       actions.keep(request.token, {
-        ...{ calls: calls.filter(({ method }) => method !== 'GET'), undo: result.undo ?? null },
+        calls: calls.filter(({ method }) => method !== 'GET'),
+        undo: result.undo ?? null,
       })
     const last = request.query.has('done') ? actions.take(request.token) : null
     const isHttps = request.origin?.startsWith('https:') === true

@@ -48,7 +48,11 @@ const keyTable = ({ session, query }: ConsoleRequest, items: readonly StoredApiK
   dataTable<StoredApiKey>(
     { path: keysPath, query },
     {
-      ...{ id: 'keys', label: 'Keys', items, empty: 'No keys yet. Create one below.', hasMore: false },
+      id: 'keys',
+      label: 'Keys',
+      items,
+      empty: 'No keys yet. Create one below.',
+      hasMore: false,
       columns: [
         {
           key: 'id',

@@ -145,7 +145,11 @@ const signInVisitor = async (
   const token = await signIn(dependencies, { ...grant, userGeneration: null }, at)
   await withTenant(dependencies.database, grant, transaction =>
     appendAudit(transaction.query, transaction, {
-      ...{ actor: grant.keyId, action: 'api_key.sign_in', objectId: grant.keyId, detail: {}, at },
+      actor: grant.keyId,
+      action: 'api_key.sign_in',
+      objectId: grant.keyId,
+      detail: {},
+      at,
     }),
   )
   return redirect(next, { cookie: sessionCookie(token, visitor) })

@@ -62,7 +62,12 @@ const load = async ({
   const startedAt = performance.now()
   const { workerChanges, failedStops } = progress
   await runLoad({
-    ...{ system, random: seededRandom(seed + 1), progress, kills, total, observe },
+    system,
+    random: seededRandom(seed + 1),
+    progress,
+    kills,
+    total,
+    observe,
     send: () => sendBulk(system, progress, submissions, connections),
     during: signal => changeWorkers(() => system.join('cost-worker'), { workerChanges, failedStops, signal }),
   })
@@ -113,13 +118,24 @@ export const openBulk = async (options: AuditOptions, observe: Observer): Promis
   const locations = await createLocations(await system.start(), options, observe)
   const submissions = planBulk(seededRandom(options.seed), locations, options.records)
   const progress: BulkCounts = {
-    ...{ records: 0, sent: 0, uncertain: 0, repeated: 0, receipts: [], refused: [], seconds: 0 },
-    ...{ faults: [], workerChanges: { joins: 0, stops: 0, kills: 0 }, failedStops: [] },
+    records: 0,
+    sent: 0,
+    uncertain: 0,
+    repeated: 0,
+    receipts: [],
+    refused: [],
+    seconds: 0,
+    faults: [],
+    workerChanges: { joins: 0, stops: 0, kills: 0 },
+    failedStops: [],
   }
   const running: BulkRun = { system, options, observe, locations, submissions, progress }
   const open = opening.move()
   return {
-    ...{ folder, progress, load: () => load(running), verify: () => verify(running) },
+    folder,
+    progress,
+    load: () => load(running),
+    verify: () => verify(running),
     keepData: () => {
       isDataRetained = true
     },

@@ -104,7 +104,11 @@ export const pricingInputOf = ({
   importMarket,
   exportMarket,
 }: CreatedLocation): PricingInput => ({
-  ...{ locationId, currencyCode: 'EUR', timeZone: zoneOf(planned.zone), calendar: null, tariffs },
+  locationId,
+  currencyCode: 'EUR',
+  timeZone: zoneOf(planned.zone),
+  calendar: null,
+  tariffs,
   importMarket: importMarket?.series ?? null,
   exportMarket: exportMarket?.series ?? null,
 })

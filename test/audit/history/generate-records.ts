@@ -81,11 +81,15 @@ export const recordGenerator = (
     const start = startOf(random, instants, hasEstimates && random.chance(0.6) ? crowdedInterval : year)
     const isImpulse = units.endsWith('WH') && random.chance(0.05)
     const record = {
-      ...{ locationId: location.locationId, deviceId: random.pick(objects) },
-      ...{ start, end: isImpulse ? start : start + lengthOf(random) },
-      ...{ units, value: generateValue(random, units) },
+      locationId: location.locationId,
+      deviceId: random.pick(objects),
+      start,
+      end: isImpulse ? start : start + lengthOf(random),
+      units,
+      value: generateValue(random, units),
       sessionReferenceId: random.chance(0.2) ? `session-${random.below(40)}` : null,
-      ...{ recordReferenceId: reference, isValid: true },
+      recordReferenceId: reference,
+      isValid: true,
       ...flowOf(random, location),
     }
     return hasEstimates ? estimate(random, record) : record

@@ -85,7 +85,9 @@ const planTimes = (
   const times = Array.from({ length: count }, (_, index) => ({
     index: index < exchange ? index : index - exchange,
     time: year.start + dayMs + index * intervalMs + random.below(intervalMs / 2_000) * 1_000,
-    ...{ isRestart: false, isDip: random.chance(0.05), isHigh: index > exchange && random.chance(0.05) },
+    isRestart: false,
+    isDip: random.chance(0.05),
+    isHigh: index > exchange && random.chance(0.05),
     recordReferenceId: `reading ${index} of ${deviceId}`,
   }))
   // A meter without a range is exchanged by a reading at the instant of the last reading of the old meter.
@@ -155,7 +157,8 @@ export const readingsToWire = ({ register, sessionReferenceId, units, readings }
     location_id: register.locationId,
     ...(register.deviceId === null ? {} : { device_id: register.deviceId }),
     ...(sessionReferenceId === null ? {} : { session_reference_id: sessionReferenceId }),
-    ...{ energy_flow_direction: register.energyFlowDirection, units },
+    energy_flow_direction: register.energyFlowDirection,
+    units,
   }
   const data = readings.map(
     ({ time, isRestart, value, recordReferenceId }) =>

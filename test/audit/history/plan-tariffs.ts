@@ -79,7 +79,13 @@ const anySchedule = (random: Random): readonly ScheduleEntry[] =>
   flat(() => [rate(random)])
 
 const tariff = (direction: TariffDirection, type: TariffType, terms: Terms): Tariff => ({
-  ...{ id: '', direction, type, marketRates: false, contractStart: null, contractEnd: null, closedAt: null },
+  id: '',
+  direction,
+  type,
+  marketRates: false,
+  contractStart: null,
+  contractEnd: null,
+  closedAt: null,
   ...terms,
 })
 const bought = (terms: Terms) => tariff('IMPORT', 'COMMODITY', terms)

@@ -37,14 +37,17 @@ const intervalsOf = (
       const closing = acceptedReadings.get(placeOf({ time: end, isRestart: false })) as AcceptedReading
       const { locationId, deviceId, energyFlowDirection } = register
       return {
-        ...{
-          locationId,
-          deviceId,
-          energyFlowDirection,
-          tariffDirection: energyFlowDirection === 'INBOUND' ? 'IMPORT' : 'EXPORT',
-        },
-        ...{ start, end, units: 'WH', value: decimal(energy, 6), isValid: true },
-        ...{ sessionReferenceId: closing.sessionReferenceId, recordReferenceId: closing.recordReferenceId },
+        locationId,
+        deviceId,
+        energyFlowDirection,
+        tariffDirection: energyFlowDirection === 'INBOUND' ? 'IMPORT' : 'EXPORT',
+        start,
+        end,
+        units: 'WH',
+        value: decimal(energy, 6),
+        isValid: true,
+        sessionReferenceId: closing.sessionReferenceId,
+        recordReferenceId: closing.recordReferenceId,
       } as const
     },
   )

@@ -11,19 +11,16 @@ const certain = 1_000_000
 export const oracleRecordOf = (record: LedgerRecord, id: string): IdentifiedRecord => ({
   id,
   record: {
-    ...{
-      locationId: record.locationId,
-      deviceId: record.deviceId,
-      start: record.start,
-      end: record.end,
-      energy: energyOf(record),
-    },
-    ...{
-      energyFlowDirection: record.energyFlowDirection ?? 'INBOUND',
-      tariffDirection: record.tariffDirection ?? 'IMPORT',
-    },
+    locationId: record.locationId,
+    deviceId: record.deviceId,
+    start: record.start,
+    end: record.end,
+    energy: energyOf(record),
+    energyFlowDirection: record.energyFlowDirection ?? 'INBOUND',
+    tariffDirection: record.tariffDirection ?? 'IMPORT',
     confidence: Number(units(record.confidence ?? '1', confidenceDecimals)),
-    ...{ sessionReferenceId: record.sessionReferenceId, recordReferenceId: record.recordReferenceId },
+    sessionReferenceId: record.sessionReferenceId,
+    recordReferenceId: record.recordReferenceId,
   },
 })
 

@@ -93,7 +93,10 @@ export const verifyLocation = async (
     differences.push({ kind: 'sum', subject: `${location.locationId} ${month}`, expected, found })
   const rows = expectedRecords.filter(({ row }) => row !== undefined).length
   return {
-    ...{ expected: expectedRecords.length, found: rows + unexpected, months: sums.months, differences },
+    expected: expectedRecords.length,
+    found: rows + unexpected,
+    months: sums.months,
+    differences,
     unpriced: costs.filter(({ priced }) => priced === null).length,
     pieces: costs.reduce((sum, { priced }) => sum + (priced?.pieces.length ?? 0), 0),
   }

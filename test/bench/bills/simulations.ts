@@ -43,12 +43,14 @@ const nightPrice = (candidate: number): number => (200 + candidate) / 1000
 /** Return the request for the simulation of a year of a location with 50 candidates. */
 export const yearOfCandidates = (locationId: string) => ({
   object_ids: [locationId],
-  ...{ start_date: '2025-01-01', end_date: '2026-01-01' },
+  start_date: '2025-01-01',
+  end_date: '2026-01-01',
   candidates: Array.from({ length: candidateCount }, (_, index) => ({
     name: `Candidate ${index}`,
     tariffs: [
       {
-        ...{ direction: 'IMPORT', type: 'COMMODITY' },
+        direction: 'IMPORT',
+        type: 'COMMODITY',
         schedule: [
           {
             months: ['All'],
@@ -71,7 +73,11 @@ export const yearOfCandidates = (locationId: string) => ({
 
 /** Return the rows of the year of the simulation. */
 export const yearOfRows = (accountId: string, locationId: string): BillRows => ({
-  ...{ accountId, locations: [locationId], start, lengthMs: quarterMs, count: slots },
+  accountId,
+  locations: [locationId],
+  start,
+  lengthMs: quarterMs,
+  count: slots,
 })
 
 /** Write the rows of a year, and read them as the engine returns them. */
@@ -102,13 +108,23 @@ const inputOf = async (blocks: readonly Uint8Array[]): Promise<SimulationInput> 
   return {
     records: { locationId, span, blocks, includesDevices, priceInterval: span },
     pricing: copyPricing(snapshot, ['IMPORT', 'EXPORT', 'LOCAL'], span),
-    ...{ countedFrom: null, maxRecords: 400_000, tariffs: [], charges: [], calendar: null, periods },
-    ...{ days: request, markets: [] },
+    countedFrom: null,
+    maxRecords: 400_000,
+    tariffs: [],
+    charges: [],
+    calendar: null,
+    periods,
+    days: request,
+    markets: [],
     candidates: request.candidates.map(({ tariffs, charges }) => ({
-      ...{ tariffs, importMarket: null, exportMarket: null },
+      tariffs,
+      importMarket: null,
+      exportMarket: null,
       charges: (charges ?? []).map((terms, index) => ({ ...terms, id: `charges[${index}]`, planId: null })),
     })),
-    ...{ rounding: { profile: 'EXACT', decimals: 2 }, hasLines: false, now: Date.UTC(2026, 6, 1) },
+    rounding: { profile: 'EXACT', decimals: 2 },
+    hasLines: false,
+    now: Date.UTC(2026, 6, 1),
   }
 }
 
@@ -151,7 +167,8 @@ const bareLoop = (): number => {
 export const simulationFigures = async (): Promise<SimulationFigures> => {
   const input = await inputOf(await storedBlocks())
   const runs = Array.from({ length: rounds }, () => ({
-    ...{ ms: simulationMs(input), bareMs: bareLoop() },
+    ms: simulationMs(input),
+    bareMs: bareLoop(),
   }))
   return {
     ms: medianOf(runs.map(({ ms }) => ms)),

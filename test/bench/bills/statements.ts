@@ -33,7 +33,10 @@ const month = { start_date: '2025-01-01', end_date: '2025-02-01' }
 const rounds = 30
 
 const monthOf = (accountId: string, locations: readonly string[], count: number): BillRows => ({
-  ...{ accountId, locations, start, count },
+  accountId,
+  locations,
+  start,
+  count,
   lengthMs: (end - start) / count,
 })
 
@@ -128,7 +131,9 @@ export const batchFigures = async (open: OpenBench, locationCount: number): Prom
   const seconds = (performance.now() - startedAt) / 1000
   const cpuMs = (((await cpuSecondsOf(system)) - cpuBefore) * 1000) / locationCount
   return {
-    ...{ statementsPerSecond: locationCount / seconds, enginePerSecond, cpuMs },
+    statementsPerSecond: locationCount / seconds,
+    enginePerSecond,
+    cpuMs,
     memoryMb: (peak - idle) / 2 ** 20,
   }
 }

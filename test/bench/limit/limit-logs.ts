@@ -48,7 +48,10 @@ const asBytes = (data?: Buffer): Buffer | undefined => data
 /** Open a writer to a topic. The client spreads messages without a key over the partitions. */
 export const openKafkaWriter = (brokers: readonly string[], topic: string): LimitLog['append'] => {
   const producer = new Producer<undefined, Buffer, undefined, undefined>({
-    ...{ clientId: 'limit', bootstrapBrokers: [...brokers], acks: -1, idempotent: true },
+    clientId: 'limit',
+    bootstrapBrokers: [...brokers],
+    acks: -1,
+    idempotent: true,
     serializers: { key: noText, value: asBytes, headerKey: noText, headerValue: noText },
   })
   return async chunk => void (await producer.send({ messages: [{ topic, value: chunk }] }))
@@ -60,7 +63,9 @@ export const openKafkaReader = async (
   topic: string,
 ): Promise<Pick<LimitLog, 'take' | 'commit'>> => {
   const consumer = new Consumer<undefined, Buffer, undefined, undefined>({
-    ...{ clientId: 'limit', groupId: 'limit', bootstrapBrokers: [...brokers] },
+    clientId: 'limit',
+    groupId: 'limit',
+    bootstrapBrokers: [...brokers],
     deserializers: { key: noText, value: (data?: Buffer) => data as Buffer, headerKey: noText, headerValue: noText },
   })
   const stream = await consumer.consume({

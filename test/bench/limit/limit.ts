@@ -88,9 +88,17 @@ const loadLimit = (
   recordsPerBody: number,
 ): Promise<LoadResult> =>
   forkLoad({
-    ...{ host: '127.0.0.1', port, path: '/meters/interval', token: 'none' },
-    ...{ bodies: bodiesOf(numberedFleet(locations), recordsPerBody), recordsPerBody, connections, seconds, rate },
-    ...{ firstSlot: Date.parse('2025-01-01T00:00:00Z'), slotMs: 900_000 },
+    host: '127.0.0.1',
+    port,
+    path: '/meters/interval',
+    token: 'none',
+    bodies: bodiesOf(numberedFleet(locations), recordsPerBody),
+    recordsPerBody,
+    connections,
+    seconds,
+    rate,
+    firstSlot: Date.parse('2025-01-01T00:00:00Z'),
+    slotMs: 900_000,
   })
 
 /** Send submissions of one record to a log in LMDB. */

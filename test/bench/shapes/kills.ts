@@ -32,7 +32,9 @@ const submit = async ({ gatewayUrl, token }: Pipeline, body: string, end: AbortS
   while (!end.aborted) {
     try {
       const answer = await fetch(`${gatewayUrl}/meters/interval`, {
-        ...{ method: 'PUT', body, signal: AbortSignal.timeout(requestMs) },
+        method: 'PUT',
+        body,
+        signal: AbortSignal.timeout(requestMs),
         headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
       })
       await answer.arrayBuffer()

@@ -142,7 +142,10 @@ export const openShape = async (
   const db = opening.adopt(engineAt(engine.directUrl), one => one.close())
   const open = opening.move()
   return closeWithRun({
-    ...{ name: shape, gatewayUrl: `http://127.0.0.1:${port}`, token: 'none', fleet },
+    name: shape,
+    gatewayUrl: `http://127.0.0.1:${port}`,
+    token: 'none',
+    fleet,
     rows: async () => Number((await db.rows('SELECT count() FROM usage'))[0]?.[0]),
     counts: (from, to) => countsOf(engine.directUrl, usageCounts(shape, from, to)),
     unread: () => unreadOf(brokers, readersOf(settings)),

@@ -28,9 +28,16 @@ const planOf = (
 ): LoadPlan => {
   const { hostname: host, port } = new URL(pipeline.gatewayUrl)
   return {
-    ...{ host, port: Number(port), path: '/meters/interval', token: pipeline.token },
-    ...{ bodies: bodiesOf(pipeline.fleet, recordsPerBody), recordsPerBody, connections: 8 },
-    ...{ firstSlot: freeSlots.nextSlot, slotMs, ...more },
+    host,
+    port: Number(port),
+    path: '/meters/interval',
+    token: pipeline.token,
+    bodies: bodiesOf(pipeline.fleet, recordsPerBody),
+    recordsPerBody,
+    connections: 8,
+    firstSlot: freeSlots.nextSlot,
+    slotMs,
+    ...more,
   }
 }
 

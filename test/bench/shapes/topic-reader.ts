@@ -10,8 +10,12 @@ export type TopicReader = {
 /** Join a consumer group and read a topic. */
 export const readTopic = async (brokers: readonly string[], topic: string, groupId: string): Promise<TopicReader> => {
   const consumer = new Consumer({
-    ...{ clientId: 'shape-writer', bootstrapBrokers: [...brokers], groupId },
-    ...{ groupProtocol: 'consumer', autocommit: false, maxBytes: 1_048_576 },
+    clientId: 'shape-writer',
+    bootstrapBrokers: [...brokers],
+    groupId,
+    groupProtocol: 'consumer',
+    autocommit: false,
+    maxBytes: 1_048_576,
   })
   consumer.on('error', error => process.stderr.write(`${String(error)}\n`))
   const messages = await consumer.consume({
@@ -26,7 +30,9 @@ export const readTopic = async (brokers: readonly string[], topic: string, group
     commit: async handled => {
       const lasts = new Map(handled.map(message => [message.partition, message]))
       const offsets = [...lasts.values()].map(({ partition, offset, leaderEpoch }) => ({
-        ...{ topic, partition, leaderEpoch },
+        topic,
+        partition,
+        leaderEpoch,
         offset: offset + 1n,
       }))
       if (offsets.length > 0) await consumer.commit({ offsets })

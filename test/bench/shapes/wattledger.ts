@@ -18,7 +18,10 @@ export const openWattledger = async (shared: SharedStores, locationCount: number
   const token = await tokenOf(system.sandbox(), system.sandbox().test_key)
   const open = opening.move()
   return {
-    ...{ name: 'Wattledger', gatewayUrl: system.gatewayUrl(), token, fleet },
+    name: 'Wattledger',
+    gatewayUrl: system.gatewayUrl(),
+    token,
+    fleet,
     rows: async () => Number((await db.rows('SELECT count() FROM meter_cost'))[0]?.[0]),
     counts: (from, to) => countsOf(system.engineUrl, countsBetween(from, to)),
     unread: () => unreadOf(shared.brokers, [[`${system.prefix}meter.records.v1`, `${system.prefix}cost-worker`]]),

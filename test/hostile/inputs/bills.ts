@@ -65,7 +65,12 @@ const statementInput = (
 ): HostileInput => {
   const { request = {}, ...rest } = more
   return {
-    ...{ subject, name, size, unit, statuses: [200], endsWithinS: 60 },
+    subject,
+    name,
+    size,
+    unit,
+    statuses: [200],
+    endsWithinS: 60,
     open: async ({ hostile }, of) => {
       const { charges, records, bands = 24 } = make(of)
       const location = await createPriced(hostile, scheduleOf(bands))
@@ -96,7 +101,12 @@ const simulationInput = (
 ): HostileInput => {
   const { records = hourly(2_000), bands = 24, ...rest } = more
   return {
-    ...{ subject, name, size, unit: 'candidates', statuses: [200, 202], endsWithinS: 90 },
+    subject,
+    name,
+    size,
+    unit: 'candidates',
+    statuses: [200, 202],
+    endsWithinS: 90,
     open: async ({ hostile }, of) => {
       const location = await createPriced(hostile, scheduleOf(bands))
       await submitAll(hostile, records(location))
@@ -180,7 +190,8 @@ export const bills: readonly HostileInput[] = [
       charges: [],
       records: hourly(8_760),
     })),
-    ...{ statuses: [200, unavailable], growsTo: null },
+    statuses: [200, unavailable],
+    growsTo: null,
     open: async ({ hostile }, size) => {
       const location = await createPriced(hostile, scheduleOf(24))
       await submitAll(hostile, hourlyRecords(location, 8_760))
@@ -217,7 +228,11 @@ export const bills: readonly HostileInput[] = [
     { records: location => [longRecord(location, 364)] },
   ),
   {
-    ...{ subject, name: 'a batch of statements of unknown locations', size: 20_000, unit: 'ids', statuses: [400, 404] },
+    subject,
+    name: 'a batch of statements of unknown locations',
+    size: 20_000,
+    unit: 'ids',
+    statuses: [400, 404],
     open: async ({ hostile }, size) => {
       const ids = listOf(size, index => `loc_${index.toString(16).padStart(24, '0')}`)
       const body = JSON.stringify({ object_ids: ids, ...year })
@@ -225,15 +240,14 @@ export const bills: readonly HostileInput[] = [
     },
   },
   {
-    ...{
-      subject,
-      name: 'a batch of statements with 100 peaks',
-      size: 40,
-      unit: 'locations',
-      statuses: [202],
-      growsTo: null,
-    },
-    ...{ endsWithinS: 120, isOnce: true },
+    subject,
+    name: 'a batch of statements with 100 peaks',
+    size: 40,
+    unit: 'locations',
+    statuses: [202],
+    growsTo: null,
+    endsWithinS: 120,
+    isOnce: true,
     open: async ({ hostile }, size) => {
       const ids: string[] = []
       for (let at = 0; at < size; at += 1) ids.push(await createLocation(hostile))

@@ -29,7 +29,11 @@ const waitForPlan = async (hostile: Caller, plan: string): Promise<void> => {
 /** Charges, calendars and plans at their limits, and assignments of many days and locations. */
 export const definitions: readonly HostileInput[] = [
   {
-    ...{ subject, name: 'a charge with windows of 50 hours', size: 50, unit: 'windows', statuses: [201, 400] },
+    subject,
+    name: 'a charge with windows of 50 hours',
+    size: 50,
+    unit: 'windows',
+    statuses: [201, 400],
     open: async ({ hostile }, size) => {
       const location = await createLocation(hostile)
       const hours = listOf(50, index => ({
@@ -42,7 +46,11 @@ export const definitions: readonly HostileInput[] = [
     },
   },
   {
-    ...{ subject, name: 'a charge with a schedule of many bands', size: 10_000, unit: 'bands', statuses: [201, 400] },
+    subject,
+    name: 'a charge with a schedule of many bands',
+    size: 10_000,
+    unit: 'bands',
+    statuses: [201, 400],
     isShort: true,
     open: async ({ hostile }, size) => {
       const location = await createLocation(hostile)
@@ -51,7 +59,11 @@ export const definitions: readonly HostileInput[] = [
     },
   },
   {
-    ...{ subject, name: 'a calendar with more dates than allowed', size: 20_000, unit: 'dates', statuses: [400] },
+    subject,
+    name: 'a calendar with more dates than allowed',
+    size: 20_000,
+    unit: 'dates',
+    statuses: [400],
     open: async ({ hostile }, size) => {
       const body = JSON.stringify({
         name: 'dates',
@@ -61,7 +73,11 @@ export const definitions: readonly HostileInput[] = [
     },
   },
   {
-    ...{ subject, name: 'calendars at their limits, at once', size: 2_000, unit: 'dates', statuses: [201] },
+    subject,
+    name: 'calendars at their limits, at once',
+    size: 2_000,
+    unit: 'dates',
+    statuses: [201],
     isShort: true,
     open: async ({ hostile }, size) => {
       const dates = listOf(size, dateOf)
@@ -75,8 +91,13 @@ export const definitions: readonly HostileInput[] = [
     },
   },
   {
-    ...{ subject, name: 'assignments of one location to a plan with 100 versions', size: 1_000, unit: 'assignments' },
-    ...{ statuses: [200], isShort: true, endsWithinS: 60 },
+    subject,
+    name: 'assignments of one location to a plan with 100 versions',
+    size: 1_000,
+    unit: 'assignments',
+    statuses: [200],
+    isShort: true,
+    endsWithinS: 60,
     open: async ({ hostile }, size) => {
       const location = await createLocation(hostile)
       const tariffs = ['IMPORT', 'EXPORT'].map(direction => flatTariff(direction, 'COMMODITY'))
@@ -88,7 +109,10 @@ export const definitions: readonly HostileInput[] = [
     },
   },
   {
-    ...{ subject, name: 'assignments that are refused, to a plan with 200 charges', size: 1_000, unit: 'assignments' },
+    subject,
+    name: 'assignments that are refused, to a plan with 200 charges',
+    size: 1_000,
+    unit: 'assignments',
     statuses: [200],
     endsWithinS: 60,
     open: async ({ hostile }, size) => {
@@ -99,8 +123,13 @@ export const definitions: readonly HostileInput[] = [
     },
   },
   {
-    ...{ subject, name: 'assignments of many locations to a plan with 200 charges', size: 300, unit: 'locations' },
-    ...{ statuses: accepted, endsWithinS: 120, isOnce: true },
+    subject,
+    name: 'assignments of many locations to a plan with 200 charges',
+    size: 300,
+    unit: 'locations',
+    statuses: accepted,
+    endsWithinS: 120,
+    isOnce: true,
     open: async ({ hostile }, size) => {
       const ids: string[] = []
       for (let at = 0; at < size; at += 1) ids.push(await createLocation(hostile))
@@ -114,7 +143,11 @@ export const definitions: readonly HostileInput[] = [
     },
   },
   {
-    ...{ subject, name: 'a version of a plan with large schedules', size: 200, unit: 'charges', statuses: [200] },
+    subject,
+    name: 'a version of a plan with large schedules',
+    size: 200,
+    unit: 'charges',
+    statuses: [200],
     open: async ({ hostile }, size) => {
       const plan = await planOf(hostile, {})
       const charges = listOf(size, index => ({

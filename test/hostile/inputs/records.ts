@@ -23,7 +23,9 @@ const subject = 'records'
 const bands = 1_440
 
 const minuteRecord = (locationId: string, minute: number, value: number): object => ({
-  ...{ location_id: locationId, units: 'WH', value },
+  location_id: locationId,
+  units: 'WH',
+  value,
   start_time: iso(epoch + minute * 60_000),
   end_time: iso(epoch + (minute + 1) * 60_000),
 })

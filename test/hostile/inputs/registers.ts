@@ -5,7 +5,13 @@ const hugeValue = 900_000_000
 
 /** Return an input of as many readings of one second each as a submission can have, for a register of a kind. */
 const readingsOf = (name: string, valueAt: (index: number) => number | null, register: object = {}): HostileInput => ({
-  ...{ subject: 'registers', name, size: 10_000, unit: 'readings', statuses: [200], isOnce: true, endsWithinS: 60 },
+  subject: 'registers',
+  name,
+  size: 10_000,
+  unit: 'readings',
+  statuses: [200],
+  isOnce: true,
+  endsWithinS: 60,
   open: async ({ hostile }, size) => {
     const location = await createLocation(hostile, register)
     const time = epoch / 1_000

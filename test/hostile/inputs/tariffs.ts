@@ -45,7 +45,8 @@ const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 const everyDay = (dates: number): readonly object[] => {
   const blocks = weekDays.map(day => ({ days: [day], hours: hoursOf(3) }))
   return Array.from({ length: dates }, (_, index) => ({
-    ...{ months: [months[Math.floor(index / 31)]], dates: [(index % 31) + 1] },
+    months: [months[Math.floor(index / 31)]],
+    dates: [(index % 31) + 1],
     days_and_hours: blocks,
   }))
 }

@@ -32,7 +32,10 @@ const tariffsOf = ({ tariffs }: BillCase): readonly Tariff[] =>
 
 const billedTariffsOf = ({ tariffs }: BillCase): readonly BilledTariff[] =>
   tariffs.map(({ direction, type, component, contract_start_date }, index) => ({
-    ...{ id: `trf_${index}`, direction, type, planId: null },
+    id: `trf_${index}`,
+    direction,
+    type,
+    planId: null,
     component: component ?? defaultTariffComponents[type],
     contractStart: instantOrNull(contract_start_date),
   }))
@@ -47,7 +50,10 @@ const recordOf = (wire: BillRecord): MeterRecord => {
     deviceId: wire.device_id ?? null,
     energyFlowDirection,
     tariffDirection: wire.tariff_direction ?? defaultTariffDirection(energyFlowDirection),
-    ...{ start, end, confidence: confidenceOf(wire.confidence), recordReferenceId: null },
+    start,
+    end,
+    confidence: confidenceOf(wire.confidence),
+    recordReferenceId: null,
     energy: acceptedValue(readEnergy(wire.value, wire.units ?? 'KWH', end - start)),
     sessionReferenceId: wire.session_reference_id ?? null,
   }

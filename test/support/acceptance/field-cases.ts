@@ -51,12 +51,18 @@ const sessionRelative = registerFile('01-register-momentary-zero/register-sessio
 export const registerCases: readonly RegisterCase[] = [
   {
     title: 'a register that shows 0 for a moment counts 700 Wh',
-    ...{ location: lifetime, units: 'WH', data: zero, refused: [[3, 'register_dip']] },
+    location: lifetime,
+    units: 'WH',
+    data: zero,
+    refused: [[3, 'register_dip']],
     stored: [['2026-03-01T08:00:00Z', '2026-03-01T10:00:00Z', 700]],
   },
   {
     title: 'a register that shows 0 for a moment is refused if its kind is unknown',
-    ...{ location: {}, units: 'WH', data: zero, stored: [] },
+    location: {},
+    units: 'WH',
+    data: zero,
+    stored: [],
     refused: [
       [3, 'register_decreased'],
       [4, 'implausible_energy'],
@@ -64,7 +70,9 @@ export const registerCases: readonly RegisterCase[] = [
   },
   {
     title: 'a register that shows the energy of a session counts 400 Wh',
-    ...{ location: lifetime, units: 'KWH', data: sessionRelative },
+    location: lifetime,
+    units: 'KWH',
+    data: sessionRelative,
     refused: [
       [3, 'register_dip'],
       [4, 'register_dip'],
@@ -74,7 +82,9 @@ export const registerCases: readonly RegisterCase[] = [
   },
   {
     title: 'a register that shows the energy of a session is refused if its kind is unknown',
-    ...{ location: {}, units: 'KWH', data: sessionRelative },
+    location: {},
+    units: 'KWH',
+    data: sessionRelative,
     refused: [
       [3, 'register_decreased'],
       [6, 'implausible_energy'],
@@ -86,7 +96,9 @@ export const registerCases: readonly RegisterCase[] = [
   },
   {
     title: 'a small dip counts once: 4,000 + 4.1 + 3,995.9 = 8,000 Wh',
-    ...{ location: lifetime, units: 'WH', refused: [[5, 'register_dip']] },
+    location: lifetime,
+    units: 'WH',
+    refused: [[5, 'register_dip']],
     data: registerBody('01-register-momentary-zero/register-small-dip.json'),
     stored: [
       ['2026-03-01T10:00:00Z', '2026-03-01T11:00:00Z', 4000],
@@ -96,7 +108,9 @@ export const registerCases: readonly RegisterCase[] = [
   },
   {
     title: 'a reading of another meter is left out',
-    ...{ location: {}, units: 'KWH', refused: [[3, 'implausible_energy']] },
+    location: {},
+    units: 'KWH',
+    refused: [[3, 'implausible_energy']],
     data: registerBody('01-register-momentary-zero/register-foreign-reading.json'),
     stored: [['2026-03-01T09:00:00Z', '2026-03-01T10:00:00Z', 1000]],
   },
@@ -118,7 +132,9 @@ const hoursOf = (count: number): readonly StoredInterval[] =>
   Array.from({ length: count }, (_, hour) => [hourText(hour), hourText(hour + 1), 1000])
 
 const commodities = (hours: number): Omit<FileCase, 'title' | 'refused'> => ({
-  ...{ location: { timezone: 'Europe/Brussels' }, text: twoCommodities(hours), stored: hoursOf(hours) },
+  location: { timezone: 'Europe/Brussels' },
+  text: twoCommodities(hours),
+  stored: hoursOf(hours),
   form: { columns: 'start=Datum,value=Verbruik', unit: 'KWH', interval: 'PT1H' },
 })
 
@@ -135,7 +151,9 @@ const autumn = days('2026-10-23T22:00:00Z', '2026-10-24T22:00:00Z', '2026-10-25T
 
 const daily = (name: string, stored: readonly StoredInterval[], form: FileForm): FileCase => ({
   title: `${name} has 24 kWh on each local day`,
-  ...{ location: { timezone: 'Europe/Brussels' }, refused: [], stored },
+  location: { timezone: 'Europe/Brussels' },
+  refused: [],
+  stored,
   text: readText(`08-daily-values-over-a-clock-change/${name}`),
   form: { unit: 'KWH', zone: 'Europe/Brussels', ...form },
 })
@@ -150,7 +168,11 @@ const charger = {
   location: { timezone: 'Europe/Berlin' },
   text: readText('11-session-end-in-doubled-hour/evcc-de.csv'),
   form: {
-    ...{ unit: 'KWH', zone: 'Europe/Berlin', date_format: 'dd.MM.yyyy HH:mm:ss', decimal: 'comma', thousands: 'point' },
+    unit: 'KWH',
+    zone: 'Europe/Berlin',
+    date_format: 'dd.MM.yyyy HH:mm:ss',
+    decimal: 'comma',
+    thousands: 'point',
     columns: 'start=Startzeit,end=Endzeit,value=Energie (kWh)',
   },
 }
@@ -163,7 +185,9 @@ export const fileCases: readonly FileCase[] = [
   { ...commodities(3000), title: 'the gas of 3,000 hours is refused', refused: gasRefused(3000) },
   { ...commodities(6000), title: 'the gas of 6,000 hours is refused', refused: gasRefused(6000), isLong: true },
   {
-    ...{ ...commodities(24), title: 'the electricity of a mixed file can be chosen', refused: [] },
+    ...commodities(24),
+    title: 'the electricity of a mixed file can be chosen',
+    refused: [],
     form: { ...commodities(24).form, where: 'Type=Elektriciteit' },
   },
   daily('days-over-clock-change.csv', spring, longDays),
@@ -172,7 +196,9 @@ export const fileCases: readonly FileCase[] = [
   daily('days-over-autumn.csv', autumn, longDays),
   {
     title: 'a file without a header has 10 + 20 + 30 = 60 kWh',
-    ...{ location: {}, refused: [], text: readText('09-file-without-header/no-header.csv') },
+    location: {},
+    refused: [],
+    text: readText('09-file-without-header/no-header.csv'),
     form: { columns: 'start=1,value=2', unit: 'KWH', interval: 'PT1H' },
     stored: [
       ['2026-04-01T00:00:00Z', '2026-04-01T01:00:00Z', 10_000],
@@ -181,14 +207,18 @@ export const fileCases: readonly FileCase[] = [
     ],
   },
   {
-    ...{ ...doubledHour, title: 'a session that ends in the doubled hour is ambiguous', stored: [] },
+    ...doubledHour,
+    title: 'a session that ends in the doubled hour is ambiguous',
+    stored: [],
     refused: [
       [2, 'ambiguous_time'],
       [3, 'ambiguous_time'],
     ],
   },
   {
-    ...{ ...doubledHour, title: 'a session can end in the later doubled hour', refused: [] },
+    ...doubledHour,
+    title: 'a session can end in the later doubled hour',
+    refused: [],
     form: { ...doubledHour.form, ambiguous: 'later' },
     stored: [
       ['2026-10-24T21:30:00Z', '2026-10-25T01:30:00Z', 3000],
@@ -196,7 +226,8 @@ export const fileCases: readonly FileCase[] = [
     ],
   },
   {
-    ...{ ...charger, title: 'a German file of a charger has two sessions that are certain' },
+    ...charger,
+    title: 'a German file of a charger has two sessions that are certain',
     // The published case counts line 3 as right. It ends in the doubled hour, so it is ambiguous without a choice.
     refused: [
       [3, 'ambiguous_time'],
@@ -206,7 +237,8 @@ export const fileCases: readonly FileCase[] = [
     stored: [firstSession, lastSession],
   },
   {
-    ...{ ...charger, title: 'a German file of a charger has all sessions with an end if the hour is chosen' },
+    ...charger,
+    title: 'a German file of a charger has all sessions with an end if the hour is chosen',
     form: { ...charger.form, ambiguous: 'later' },
     refused: [[5, 'not_a_time']],
     stored: [
@@ -235,7 +267,10 @@ export const exportedColumns =
 /** Records of 1 kWh an hour, each with a reference. */
 export const referencedRecords = (location: string): readonly object[] =>
   references.map((session_reference_id, hour) => ({
-    ...{ location_id: location, units: 'KWH', value: 1, session_reference_id },
+    location_id: location,
+    units: 'KWH',
+    value: 1,
+    session_reference_id,
     start_time: new Date(Date.UTC(2026, 2, 1, hour)).toISOString(),
     end_time: new Date(Date.UTC(2026, 2, 1, hour + 1)).toISOString(),
   }))

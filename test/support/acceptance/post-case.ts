@@ -40,7 +40,8 @@ const maxRecords = 2_000
 export const postCase = async (client: Client, one: BillCase): Promise<CaseDevices & { readonly location: string }> => {
   const { timezone, currency_code } = one.location
   const location = await makeOne(client, '/locations', {
-    ...{ timezone, currency_code },
+    timezone,
+    currency_code,
     ...(await createCalendar(client, one)),
   })
   const devices = await createDevices(client, one)

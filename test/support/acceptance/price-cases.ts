@@ -97,12 +97,20 @@ export const askPrices = async (
 const iso = (at: number): string => new Date(at).toISOString()
 
 const marketTariff = (surcharges: Pick<FormulaCase, 'surcharge_fixed' | 'surcharge_percentage'>): CaseTariff => ({
-  ...{ direction: 'IMPORT', type: 'COMMODITY', timezone: 'UTC', currency_code: 'EUR', market_rates: true },
+  direction: 'IMPORT',
+  type: 'COMMODITY',
+  timezone: 'UTC',
+  currency_code: 'EUR',
+  market_rates: true,
   schedule: allHours([{ fixed: null, to_kwh: null, ...surcharges }]),
 })
 
 const freeCommodity = ({ timezone, currency_code }: CaseTariff): CaseTariff => ({
-  ...{ direction: 'IMPORT', type: 'COMMODITY', timezone, currency_code, market_rates: false },
+  direction: 'IMPORT',
+  type: 'COMMODITY',
+  timezone,
+  currency_code,
+  market_rates: false,
   schedule: allHours([{ fixed: 0, to_kwh: null, surcharge_fixed: 0, surcharge_percentage: 0 }]),
 })
 

@@ -11,7 +11,9 @@ import { caseOfBill } from './case-of-bill.ts'
 type Compared = DomainFinal['final'][number]
 
 const comparedLine = ({ kind, component, tax, amount_rounded }: FinalLine): Compared => ({
-  ...{ kind: kind as Compared['kind'], component, isTax: tax },
+  kind: kind as Compared['kind'],
+  component,
+  isTax: tax,
   amountRounded: nanoOf(amount_rounded),
 })
 

@@ -46,9 +46,19 @@ export const adjustmentLines = (
       .map(([key, amount]): OpenLine => {
         const [component, isTax] = JSON.parse(key) as [string, boolean]
         return {
-          ...{ kind: 'ADJUSTMENT', component, name: 'Adjustment', direction: null, charge: null, tariff: null },
-          ...{ quantity: null, unit: null, unitPrice: null, isTax, details: null },
-          ...{ reason: { statement_id: final.id }, amountUntil: () => amount },
+          kind: 'ADJUSTMENT',
+          component,
+          name: 'Adjustment',
+          direction: null,
+          charge: null,
+          tariff: null,
+          quantity: null,
+          unit: null,
+          unitPrice: null,
+          isTax,
+          details: null,
+          reason: { statement_id: final.id },
+          amountUntil: () => amount,
         }
       })
   })

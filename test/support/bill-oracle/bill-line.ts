@@ -125,13 +125,24 @@ export const remember = (amountUntil: (day: LocalDay) => bigint): ((day: LocalDa
 }
 
 const defaultComponents: Readonly<Record<ChargeKind, string>> = {
-  ...{ FIXED: 'fixed', USAGE: 'usage', DEMAND: 'demand', SESSION: 'session' },
-  ...{ MINIMUM: 'limit', MAXIMUM: 'limit', PERCENTAGE: 'tax' },
+  FIXED: 'fixed',
+  USAGE: 'usage',
+  DEMAND: 'demand',
+  SESSION: 'session',
+  MINIMUM: 'limit',
+  MAXIMUM: 'limit',
+  PERCENTAGE: 'tax',
 }
 
 /** Members of a line that come from its charge. A charge on exported energy has the direction EXPORT. */
 export const chargeMembers = (charge: ChargeBody, index: number) => ({
-  ...{ kind: charge.kind, name: charge.name, charge: index, tariff: null, isTax: false, reason: null, details: null },
+  kind: charge.kind,
+  name: charge.name,
+  charge: index,
+  tariff: null,
+  isTax: false,
+  reason: null,
+  details: null,
   component: charge.component ?? defaultComponents[charge.kind],
   direction: charge.counts === 'EXPORT' ? ('EXPORT' as const) : ('IMPORT' as const),
 })

@@ -59,11 +59,19 @@ const shown = (line: StatementLine, expected: ExpectedLine): object => {
   const { kind, component, name, amount, amount_rounded, quantity } = line
   const reason = line.reason !== null && 'peaks' in line.reason ? line.reason : null
   const members: Readonly<Record<keyof ExpectedLine, unknown>> = {
-    ...{ kind, component, name, amount, amount_rounded, quantity },
-    ...{ measured_kw: reason?.measured_kw, bound_by: reason?.bound_by },
+    kind,
+    component,
+    name,
+    amount,
+    amount_rounded,
+    quantity,
+    measured_kw: reason?.measured_kw,
+    bound_by: reason?.bound_by,
     peaks: reason?.peaks.map(({ start_time, kw }) => ({ start_time, kw: nanoOf(kw) })),
     shares: reason?.peaks[0]?.users.map(user => ({
-      ...{ device_id: user.device_id, session_reference_id: user.session_reference_id, share: nanoOf(user.share) },
+      device_id: user.device_id,
+      session_reference_id: user.session_reference_id,
+      share: nanoOf(user.share),
     })),
   }
   return Object.fromEntries(Object.keys(expected).map(name => [name, members[name as keyof ExpectedLine]]))
@@ -96,7 +104,9 @@ describe('the bill oracle agrees with the bill cases', () => {
     expect({ complete: statement.complete, gaps: statement.gaps }).toEqual({
       complete: expected.complete,
       gaps: expected.gaps.map(gap => ({
-        ...{ reason: gap.reason, start_time: instant(gap.start_time), end_time: instant(gap.end_time) },
+        reason: gap.reason,
+        start_time: instant(gap.start_time),
+        end_time: instant(gap.end_time),
       })),
     })
     const periods = statement.periods.map((period, place) => ({

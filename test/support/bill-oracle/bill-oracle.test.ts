@@ -22,8 +22,11 @@ const verifyTotals = (lines: readonly StatementLine[], totals: BillStatement['to
   const totalOf = (isTax: boolean, member: 'amount' | 'amount_rounded'): string =>
     decimalText(sum(lines.filter(({ tax }) => tax === isTax).map(line => line[member])))
   expect(totals).toMatchObject({
-    ...{ net: totalOf(false, 'amount'), tax: totalOf(true, 'amount'), gross: decimalText(amounts(lines)) },
-    ...{ net_rounded: totalOf(false, 'amount_rounded'), tax_rounded: totalOf(true, 'amount_rounded') },
+    net: totalOf(false, 'amount'),
+    tax: totalOf(true, 'amount'),
+    gross: decimalText(amounts(lines)),
+    net_rounded: totalOf(false, 'amount_rounded'),
+    tax_rounded: totalOf(true, 'amount_rounded'),
     gross_rounded: decimalText(sum(lines.map(line => line.amount_rounded))),
   })
 }
@@ -157,24 +160,24 @@ describe('energy', () => {
           const read = bands.get(place)
           let band = 0
           const schedule = body.schedule.map(entry => ({
-            ...{ months: entry.months, dates: entry.dates ?? [] },
+            months: entry.months,
+            dates: entry.dates ?? [],
             daysAndHours: daysAndHours([entry]).map(({ days, hours }) => ({
               days,
               hours: hours.map(one => ({
-                ...{ validFrom: bandSeconds(one).from, validTo: bandSeconds(one).to },
+                validFrom: bandSeconds(one).from,
+                validTo: bandSeconds(one).to,
                 rate: read?.bands[band++]?.value ?? [],
               })),
             })),
           }))
           return {
-            ...{
-              id: read?.id,
-              direction: body.direction,
-              type: body.type,
-              marketRates: false,
-              closedAt: null,
-              schedule,
-            },
+            id: read?.id,
+            direction: body.direction,
+            type: body.type,
+            marketRates: false,
+            closedAt: null,
+            schedule,
             contractStart: body.contract_start_date == null ? null : Date.parse(body.contract_start_date),
             contractEnd: body.contract_end_date == null ? null : Date.parse(body.contract_end_date),
           }

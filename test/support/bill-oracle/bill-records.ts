@@ -29,10 +29,13 @@ const readRecord = (body: RecordBody): IdentifiedRecord => {
   const interval = { start: Date.parse(body.start_time), end: Date.parse(body.end_time) }
   const energyFlowDirection = body.energy_flow_direction ?? 'INBOUND'
   const members = {
-    ...{ locationId: 'loc_1', deviceId: body.device_id ?? null, energyFlowDirection, ...interval },
+    locationId: 'loc_1',
+    deviceId: body.device_id ?? null,
+    energyFlowDirection,
+    ...interval,
     tariffDirection: body.tariff_direction ?? (energyFlowDirection === 'INBOUND' ? 'IMPORT' : 'EXPORT'),
-    ...{ sessionReferenceId: body.session_reference_id ?? null },
-    ...{ recordReferenceId: body.record_reference_id ?? null },
+    sessionReferenceId: body.session_reference_id ?? null,
+    recordReferenceId: body.record_reference_id ?? null,
   } as const
   const confidence = Math.round((body.confidence ?? 1) * fullConfidence)
   const id = body.id ?? JSON.stringify(Object.values(members))

@@ -9,7 +9,9 @@ const allDay = (fixed: number): ScheduleBody<{ fixed: number }> => [
   },
 ]
 const tariff = (fixed: number, more: Partial<TariffBody> = {}): TariffBody => ({
-  ...{ direction: 'IMPORT', type: 'COMMODITY', schedule: allDay(fixed) },
+  direction: 'IMPORT',
+  type: 'COMMODITY',
+  schedule: allDay(fixed),
   ...more,
 })
 /** Record of 1 h at local time in May 2026, if `minutes` does not say otherwise. */
@@ -19,11 +21,12 @@ const record = (at: string, value: number, more: Partial<RecordBody> = {}, minut
   return { start_time: new Date(start).toISOString(), end_time, units: 'KWH', value, ...more }
 }
 const bill = (more: Partial<BillInput>): BillInput => ({
-  ...{ location: { timezone: 'Europe/Berlin', currency_code: 'EUR' }, tariffs: [tariff(0)], charges: [], records: [] },
-  ...{
-    statement: { start_date: '2026-05-01', end_date: '2026-06-01', expect: 'NOTHING' },
-    now: '2026-07-01T00:00:00Z',
-  },
+  location: { timezone: 'Europe/Berlin', currency_code: 'EUR' },
+  tariffs: [tariff(0)],
+  charges: [],
+  records: [],
+  statement: { start_date: '2026-05-01', end_date: '2026-06-01', expect: 'NOTHING' },
+  now: '2026-07-01T00:00:00Z',
   ...more,
 })
 const linesOf = (more: Partial<BillInput>): readonly StatementLine[] =>
@@ -46,7 +49,8 @@ describe('a calendar', () => {
       { months: ['May'], dates: [1], days_and_hours: [{ days: ['Fri'], hours: hours(9, 23, 0.5) }] },
     ]
     const calendar = {
-      ...{ name: 'c', add: [{ date: '2026-05-01', name: 'h' }] },
+      name: 'c',
+      add: [{ date: '2026-05-01', name: 'h' }],
       day_types: [{ name: 'peak', dates: ['2026-05-01'] }],
     }
     // 1 kWh an hour on Friday, 1 May: 1 h × 0.3 + 3 h × 0.2 + 11 h (12 to 23) × 0.5 + 9 h × 0.1
@@ -156,13 +160,11 @@ describe('DEMAND', () => {
     // 6 + 4/2 kWh in the hour from 10
     expect(demand({ price: 1 }, records)?.reason).toHaveProperty('peaks', [
       {
-        ...{
-          start_time: '2026-05-04T08:00:00.000Z',
-          end_time: '2026-05-04T09:00:00.000Z',
-          kw: '8',
-          weight: '1',
-          coarse: true,
-        },
+        start_time: '2026-05-04T08:00:00.000Z',
+        end_time: '2026-05-04T09:00:00.000Z',
+        kw: '8',
+        weight: '1',
+        coarse: true,
         users: [
           { device_id: 'a', session_reference_id: 's', energy: '6', share: '0.75' },
           { device_id: 'b', session_reference_id: null, energy: '2', share: '0.25' },

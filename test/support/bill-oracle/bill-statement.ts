@@ -137,14 +137,25 @@ const lineText = (line: OpenLine, amount: bigint, rounded: bigint): StatementLin
   const { kind, component, name, charge, tariff, direction, quantity, unit, unitPrice, isTax, reason, details } = line
   const statementId = reason !== null && 'statement_id' in reason ? reason.statement_id : null
   return {
-    ...{ kind, component, name, charge, tariff, tariff_direction: direction },
+    kind,
+    component,
+    name,
+    charge,
+    tariff,
+    tariff_direction: direction,
     quantity: quantity === null ? null : decimalText(roundNano(quantity)),
-    ...{ unit, unit_price: unitPrice === null ? null : decimalText(unitPrice) },
-    ...{ amount: decimalText(amount), amount_rounded: decimalText(rounded), tax: isTax },
-    ...{ reason: reason !== null && 'statement_id' in reason ? null : reason, statement_id: statementId },
+    unit,
+    unit_price: unitPrice === null ? null : decimalText(unitPrice),
+    amount: decimalText(amount),
+    amount_rounded: decimalText(rounded),
+    tax: isTax,
+    reason: reason !== null && 'statement_id' in reason ? null : reason,
+    statement_id: statementId,
     prices:
       details?.map(detail => ({
-        ...{ price: decimalText(detail.price), energy: decimalText(detail.energy), amount: decimalText(detail.amount) },
+        price: decimalText(detail.price),
+        energy: decimalText(detail.energy),
+        amount: decimalText(detail.amount),
       })) ?? null,
   }
 }
@@ -155,10 +166,14 @@ const totalsText = (
   [net, tax, netRounded, taxRounded]: Sums,
   [estimated, provisional]: Uncertain,
 ): StatementTotals => ({
-  ...{ net: decimalText(net), tax: decimalText(tax), gross: decimalText(net + tax) },
-  ...{ net_rounded: decimalText(netRounded), tax_rounded: decimalText(taxRounded) },
+  net: decimalText(net),
+  tax: decimalText(tax),
+  gross: decimalText(net + tax),
+  net_rounded: decimalText(netRounded),
+  tax_rounded: decimalText(taxRounded),
   gross_rounded: decimalText(netRounded + taxRounded),
-  ...{ estimated_energy: decimalText(estimated), provisional_energy: decimalText(provisional) },
+  estimated_energy: decimalText(estimated),
+  provisional_energy: decimalText(provisional),
 })
 
 /** Energy of estimates, and energy with a provisional price. */
@@ -199,8 +214,11 @@ const memoOf = (
     const [energyFlow = '', direction = ''] = flow.split('+')
     return [
       {
-        ...{ energy_flow_direction: energyFlow, tariff_direction: direction },
-        ...{ quantity: decimalText(energy), unit: 'kWh' as const, amount: decimalText(cost) },
+        energy_flow_direction: energyFlow,
+        tariff_direction: direction,
+        quantity: decimalText(energy),
+        unit: 'kWh' as const,
+        amount: decimalText(cost),
         amount_rounded: decimalText(isExact ? cost : roundToUnit(cost, unit)),
       },
     ]
@@ -225,7 +243,10 @@ export const billStatement = (input: BillInput): BillStatement => {
   const { location, statement } = input
   const zone = location.timezone
   const context: BillContext = {
-    ...{ input, zone, calendar: readCalendar(input.calendar), records: readRecords(input) },
+    input,
+    zone,
+    calendar: readCalendar(input.calendar),
+    records: readRecords(input),
     include: statement.include_devices ?? 'auto',
   }
   const whole = readRange(statement)
@@ -243,17 +264,23 @@ export const billStatement = (input: BillInput): BillStatement => {
       return line.isTax ? [0n, amount, 0n, shown] : [amount, 0n, shown, 0n]
     })
     return {
-      ...{ start_date: dayText(period.first), end_date: dayText(period.end), sums: addSums(sums) },
+      start_date: dayText(period.first),
+      end_date: dayText(period.end),
+      sums: addSums(sums),
       uncertain: uncertainOf(context, bill, period),
       lines: lines.map((line, index) => lineText(line, amounts[index] ?? 0n, rounded[index] ?? 0n)),
     }
   })
   const gaps = findGaps(context, bill)
   return {
-    ...{ start_date: statement.start_date, end_date: statement.end_date, complete: gaps.length === 0 },
+    start_date: statement.start_date,
+    end_date: statement.end_date,
+    complete: gaps.length === 0,
     confidence: confidenceOf(context, bill, span),
     gaps: gaps.slice(0, maxGaps).map(({ reason, start, end, energy }) => ({
-      ...{ reason, start_time: new Date(start).toISOString(), end_time: new Date(end).toISOString() },
+      reason,
+      start_time: new Date(start).toISOString(),
+      end_time: new Date(end).toISOString(),
       ...(energy !== undefined && { energy: decimalText(energy) }),
     })),
     gaps_more: Math.max(0, gaps.length - maxGaps),

@@ -40,7 +40,9 @@ const fixedLine = (charge: ChargeBody, index: number, paid: DayRange): OpenLine 
   const price = charge.price ?? 0
   return {
     ...chargeMembers(charge, index),
-    ...{ quantity: quantityOf(paid), unit: charge.unit ?? per.toLowerCase(), unitPrice: nanoOf(price) },
+    quantity: quantityOf(paid),
+    unit: charge.unit ?? per.toLowerCase(),
+    unitPrice: nanoOf(price),
     amountUntil: day => roundNano(multiply(quantityOf(before(paid, day)), decimal(price))),
   }
 }

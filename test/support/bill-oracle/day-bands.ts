@@ -62,7 +62,9 @@ export const readSchedule = <Rate, T>(
   schedule.flatMap(({ months, dates, days_and_hours }) =>
     days_and_hours.flatMap(({ days, hours }) =>
       hours.map(band => ({
-        ...{ months, dates: dates ?? [], days },
+        months,
+        dates: dates ?? [],
+        days,
         seconds: bandSeconds(band),
         value: read(band.rate),
       })),

@@ -84,7 +84,10 @@ export const roundPower = (kw: Fraction, round: ChargeBody['round_kw']): Fractio
   if (round == null) return fromNano(roundNano(kw))
   const unit = decimal(round.to ?? 1)
   const rounders: Readonly<Record<RoundingMode, (value: Fraction) => bigint>> = {
-    ...{ HALF_UP: roundHalfAway, HALF_EVEN: roundHalfEven, UP: ceiling, DOWN: floor },
+    HALF_UP: roundHalfAway,
+    HALF_EVEN: roundHalfEven,
+    UP: ceiling,
+    DOWN: floor,
   }
   return multiply(fraction(rounders[round.mode ?? 'HALF_UP'](divide(kw, unit))), unit)
 }
@@ -153,10 +156,14 @@ const reasonOf = (
   boundBy: Bound | null,
   { months }: Earlier,
 ): DemandReason => ({
-  ...{ measured_kw: decimalText(roundNano(kw)), bound_by: boundBy, paid_time: null },
+  measured_kw: decimalText(roundNano(kw)),
+  bound_by: boundBy,
+  paid_time: null,
   peaks: peaks.slice(0, maxPeaks).map(peak => peakReason(context, charge, peak)),
   history: months.map(({ month, kw, source }) => ({
-    ...{ month: monthText(month), kw: decimalText(roundNano(kw)), source },
+    month: monthText(month),
+    kw: decimalText(roundNano(kw)),
+    source,
   })),
 })
 
@@ -192,7 +199,10 @@ const periodLine = (
   }
   return {
     ...chargeMembers(charge, index),
-    ...{ quantity: power.kw, unit: 'kW', unitPrice: unitPriceOf(charge), reason },
+    quantity: power.kw,
+    unit: 'kW',
+    unitPrice: unitPriceOf(charge),
+    reason,
     amountUntil: day => roundNano(multiply(money, weightUntil(day))),
   }
 }
@@ -218,7 +228,9 @@ const dailyLine = (
   }
   return {
     ...chargeMembers(charge, index),
-    ...{ quantity: sum(days.map(({ power }) => power.kw)), unit: 'kW', unitPrice: unitPriceOf(charge) },
+    quantity: sum(days.map(({ power }) => power.kw)),
+    unit: 'kW',
+    unitPrice: unitPriceOf(charge),
     reason: reasonOf(context, charge, measured, bounds.size === 1 ? ([...bounds][0] ?? null) : null, earlier),
     amountUntil: end => roundNano(sum(days.filter(({ day }) => day < end).map(({ amount }) => amount))),
   }

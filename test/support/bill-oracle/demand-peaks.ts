@@ -107,7 +107,9 @@ const usersOf = (added: readonly BillRecord[], interval: Interval): PeakUser[] =
     })
     .slice(0, maxUsers)
     .map(({ device, session, energy }) => ({
-      ...{ device_id: device, session_reference_id: session, energy: decimalText(energy) },
+      device_id: device,
+      session_reference_id: session,
+      energy: decimalText(energy),
       share: decimalText(roundHalfEven(fraction(energy * 1_000_000n, total)), 6),
     }))
 }
@@ -118,8 +120,10 @@ export const peakReason = (context: BillContext, charge: ChargeBody, peak: Peak)
   const isCoarse = (one: BillRecord): boolean =>
     one.record.end - one.record.start > peak.end - peak.start && energyBetween(one, peak.start, peak.end) !== 0n
   return {
-    ...{ start_time: new Date(peak.start).toISOString(), end_time: new Date(peak.end).toISOString() },
-    ...{ kw: decimalText(roundNano(peak.kw)), weight: decimalText(roundNano(peak.weight)) },
+    start_time: new Date(peak.start).toISOString(),
+    end_time: new Date(peak.end).toISOString(),
+    kw: decimalText(roundNano(peak.kw)),
+    weight: decimalText(roundNano(peak.weight)),
     coarse: [...added, ...subtracted].some(isCoarse),
     users: usersOf(added, peak),
   }

@@ -123,7 +123,9 @@ export const derivedLines = (
       ...chargeMembers(charge, index),
       direction: directionsOf(charge)[0] ?? 'IMPORT',
       isTax: charge.kind === 'PERCENTAGE' && charge.tax !== false,
-      ...{ quantity: null, unit: null, unitPrice: null },
+      quantity: null,
+      unit: null,
+      unitPrice: null,
       reason: { ...exact.reason, left_out: leftOut(charge, read) },
       amountUntil: remember(amountUntil),
     }

@@ -153,7 +153,14 @@ const directionLines = (
         0n,
       )
     return {
-      ...{ kind: 'ENERGY', component, name, direction, charge: null, isTax: false, reason: null, unit: 'kWh' },
+      kind: 'ENERGY',
+      component,
+      name,
+      direction,
+      charge: null,
+      isTax: false,
+      reason: null,
+      unit: 'kWh',
       tariff: tariffs.find(({ id }) => id === tariffId)?.place ?? null,
       quantity: fromNano(parts.reduce((sum, { energy }) => sum + energy, 0n)),
       unitPrice: onlyOf(decisive.map(({ price }) => price)),

@@ -82,7 +82,8 @@ const statements = (first: LocalDay, end: LocalDay): fc.Arbitrary<StatementBody>
       include_devices: optional(fc.constantFrom('auto' as const, true, true, false)),
     })
     .map(found => ({
-      ...{ start_date: dayText(first), end_date: dayText(end) },
+      start_date: dayText(first),
+      end_date: dayText(end),
       ...(Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined)) as Omit<
         StatementBody,
         keyof PeriodBody

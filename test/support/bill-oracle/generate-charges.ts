@@ -228,7 +228,9 @@ export const charges = (scope: ChargeScope): fc.Arbitrary<ChargeBody> => {
     USAGE: all(usage(scope), usual),
     DEMAND: all(demand(scope), usual),
     SESSION: all(session(scope), usual),
-    ...{ MINIMUM: limit, MAXIMUM: limit, PERCENTAGE: percentage },
+    MINIMUM: limit,
+    MAXIMUM: limit,
+    PERCENTAGE: percentage,
   }
   return fc
     .constantFrom<ChargeBody['kind']>(

@@ -75,10 +75,13 @@ const streams = (span: StatementSpan): fc.Arbitrary<RecordBody[]> =>
       Array.from({ length: count }, (_, index) => index)
         .filter(index => gapEvery === 0 || scatter(seed, index) % gapEvery !== 0)
         .map(index => ({
-          ...{ ...flow, ...membersOf(device), ...(confidence < 1 && { confidence }) },
+          ...flow,
+          ...membersOf(device),
+          ...(confidence < 1 && { confidence }),
           start_time: instant(from + index * step * minuteMs),
           end_time: instant(from + (index + 1) * step * minuteMs),
-          ...{ units: 'KWH', value: values[scatter(seed, index + 7) % values.length] ?? 0 },
+          units: 'KWH',
+          value: values[scatter(seed, index + 7) % values.length] ?? 0,
         })),
     )
 
@@ -105,8 +108,12 @@ const looseRecords = (span: StatementSpan): fc.Arbitrary<RecordBody[]> =>
     })
     .map(({ flow, device, confidence, from, length, amount }) => [
       {
-        ...{ ...flow, ...membersOf(device), ...(confidence < 1 && { confidence }), ...amount },
-        ...{ start_time: instant(from), end_time: instant(from + length) },
+        ...flow,
+        ...membersOf(device),
+        ...(confidence < 1 && { confidence }),
+        ...amount,
+        start_time: instant(from),
+        end_time: instant(from + length),
       },
     ])
 
@@ -120,7 +127,8 @@ const sessions = (span: StatementSpan): fc.Arbitrary<RecordBody[]> =>
       from: starts(span),
       endsDaysBefore: fc.constantFrom(null, null, null, null, 0, 1, 3),
       minutes: fc.array(fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 90 }) }, fc.constant(0)), {
-        ...{ minLength: 1, maxLength: 4 },
+        minLength: 1,
+        maxLength: 4,
       }),
       idleSeconds: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 40_000 })),
       values: fc.array(fc.constantFrom(0, 0.4, 3.7, 11), { minLength: 4, maxLength: 4 }),
@@ -134,8 +142,13 @@ const sessions = (span: StatementSpan): fc.Arbitrary<RecordBody[]> =>
         const start_time = instant(at)
         at += length
         return {
-          ...{ energy_flow_direction: 'INBOUND' as const, tariff_direction: direction, device_id: device },
-          ...{ session_reference_id: reference, start_time, end_time: instant(at), units: 'KWH' },
+          energy_flow_direction: 'INBOUND' as const,
+          tariff_direction: direction,
+          device_id: device,
+          session_reference_id: reference,
+          start_time,
+          end_time: instant(at),
+          units: 'KWH',
           value: index === lengths.length - 1 && idleSeconds > 0 ? 0 : (values[index % values.length] ?? 0),
         }
       })
@@ -161,11 +174,19 @@ const coveredEstimates = (span: StatementSpan): fc.Arbitrary<RecordBody[]> =>
     })
     .map(({ flow, device, from, hours, value, actuals }) => [
       {
-        ...{ ...flow, ...membersOf(device), confidence: 0.6, units: 'KWH', value },
-        ...{ start_time: instant(from), end_time: instant(from + hours * hourMs) },
+        ...flow,
+        ...membersOf(device),
+        confidence: 0.6,
+        units: 'KWH',
+        value,
+        start_time: instant(from),
+        end_time: instant(from + hours * hourMs),
       },
       ...actuals.map(actual => ({
-        ...{ ...flow, ...membersOf(device), units: 'KWH', value: actual.value },
+        ...flow,
+        ...membersOf(device),
+        units: 'KWH',
+        value: actual.value,
         start_time: instant(from + actual.after * 1000),
         end_time: instant(from + (actual.after + actual.seconds) * 1000),
       })),
@@ -202,10 +223,13 @@ const fullSeries = ({ start, end }: StatementSpan): fc.Arbitrary<RecordBody[]> =
     .record({ step: fc.constantFrom(60, 60, 180, 720), seed: fc.integer(), values: valuePools, device: devices })
     .map(({ step, seed, values, device }) =>
       Array.from({ length: Math.ceil((end - start) / (step * minuteMs)) }, (_, index) => ({
-        ...{ energy_flow_direction: 'INBOUND' as const, tariff_direction: 'IMPORT' as const, ...membersOf(device) },
+        energy_flow_direction: 'INBOUND' as const,
+        tariff_direction: 'IMPORT' as const,
+        ...membersOf(device),
         start_time: instant(start + index * step * minuteMs),
         end_time: instant(start + (index + 1) * step * minuteMs),
-        ...{ units: 'KWH', value: values[scatter(seed, index) % values.length] ?? 0 },
+        units: 'KWH',
+        value: values[scatter(seed, index) % values.length] ?? 0,
       })),
     )
 

@@ -44,7 +44,9 @@ const wholeDay = <Rate>(rates: fc.Arbitrary<readonly Rate[]>): fc.Arbitrary<Hour
     const edges = found.length < 2 ? [0] : [...found].sort((a, b) => a - b)
     const bands = edges.map((from, index) =>
       rates.map(rate => ({
-        ...{ valid_from: clockText(from), valid_to: clockText(edges[index + 1] ?? edges[0] ?? 0), rate },
+        valid_from: clockText(from),
+        valid_to: clockText(edges[index + 1] ?? edges[0] ?? 0),
+        rate,
       })),
     )
     return fc.tuple(...bands)
@@ -182,7 +184,8 @@ export const contracts = (
 ): fc.Arbitrary<TariffBody[]> => {
   const component = rarely(fc.constantFrom('energy', 'grid', 'supplier', 'night'))
   const one = fc.record({ schedule: schedules(tariffRates, names), component }).map(({ schedule, component }) => ({
-    ...{ ...kind, schedule },
+    ...kind,
+    schedule,
     ...(component !== undefined && { component }),
   }))
   const open = one.map((body): TariffBody[] => [body])

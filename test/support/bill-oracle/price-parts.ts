@@ -26,7 +26,8 @@ const quarterYearMs = 90 * 24 * 3_600_000
 
 const readRates = (rates: readonly RateBody[]): Rates =>
   rates.map(({ fixed, to_kwh, surcharge_fixed, surcharge_percentage }) => ({
-    ...{ fixed: nanoOf(fixed), to: to_kwh == null ? null : nanoOf(to_kwh) },
+    fixed: nanoOf(fixed),
+    to: to_kwh == null ? null : nanoOf(to_kwh),
     surchargeFixed: nanoOf(surcharge_fixed ?? 0),
     surchargePercentage: percentageOf(surcharge_percentage ?? 0),
   }))
@@ -35,7 +36,10 @@ const readRates = (rates: readonly RateBody[]): Rates =>
 export const readTariffs = (bodies: readonly TariffBody[]): BillTariff[] =>
   bodies
     .map((body, place) => ({
-      ...{ id: `trf_${place}`, place, direction: body.direction, type: body.type },
+      id: `trf_${place}`,
+      place,
+      direction: body.direction,
+      type: body.type,
       component: body.component ?? (body.type === 'COMMODITY' ? 'energy' : 'grid'),
       start: body.contract_start_date == null ? Number.NEGATIVE_INFINITY : Date.parse(body.contract_start_date),
       end: body.contract_end_date == null ? null : Date.parse(body.contract_end_date),
@@ -48,7 +52,10 @@ const confidenceOf = ({ end }: BillTariff, at: number): number =>
   end === null || at < end ? 1 : ([0.8, 0.6, 0.4][Math.floor((at - end) / quarterYearMs)] ?? 0.2)
 
 const free: PricePart = {
-  ...{ tariffId: null, rates: [], market: 0n, confidence: 1 },
+  tariffId: null,
+  rates: [],
+  market: 0n,
+  confidence: 1,
   countingStart: Number.NEGATIVE_INFINITY,
 }
 
@@ -65,7 +72,9 @@ export const partAt = (
   const tariff = tariffs.findLast(one => one.direction === direction && one.type === type && one.start <= at)
   if (tariff === undefined) return type === 'NON_COMMODITY' || direction === 'LOCAL' ? free : null
   return {
-    ...{ tariffId: tariff.id, market: 0n, confidence: confidenceOf(tariff, at) },
+    tariffId: tariff.id,
+    market: 0n,
+    confidence: confidenceOf(tariff, at),
     rates: bandAt(tariff.bands, localClock(zone, at), calendar).value,
     countingStart: Math.max(monthStart(zone, at), tariff.start),
   }

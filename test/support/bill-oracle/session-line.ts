@@ -80,7 +80,8 @@ export const sessionLine = (context: BillContext, charge: ChargeBody, index: num
     })
   return {
     ...chargeMembers(charge, index),
-    ...{ quantity: sum(ended.map(({ quantity }) => quantity)), unit: isPerMinute ? 'minute' : 'session' },
+    quantity: sum(ended.map(({ quantity }) => quantity)),
+    unit: isPerMinute ? 'minute' : 'session',
     unitPrice: nanoOf(charge.price ?? 0),
     amountUntil: day => roundNano(sum(ended.filter(one => one.day < day).map(({ amount }) => amount))),
   }

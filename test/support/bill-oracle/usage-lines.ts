@@ -86,7 +86,9 @@ export const usageLines = (
       cells.reduce((sum, cell) => (cell.price === price && cell.day < day ? sum + cell.energy : sum), 0n)
     return {
       ...chargeMembers(charge, index),
-      ...{ quantity: fromNano(energyUntil(paid.end)), unit: 'kWh', unitPrice: price },
+      quantity: fromNano(energyUntil(paid.end)),
+      unit: 'kWh',
+      unitPrice: price,
       amountUntil: day => roundNano(multiply(fromNano(energyUntil(day)), fromNano(price))),
     }
   })

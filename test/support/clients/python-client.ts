@@ -50,7 +50,9 @@ export const runPython = (
 ): Promise<string> =>
   runProgram({
     program: python,
-    ...{ args, folder, input },
+    args,
+    folder,
+    input,
     // Caches of the packages stay in the environment.
     environment: { PYTHONPATH: folder, HOME: environmentFolder, ...environment },
   })

@@ -104,7 +104,10 @@ const withSameStart = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
 const withCoveredEstimates = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
   fc
     .record({
-      ...{ device: devices, session: sessions, start: near(at, 30 * hourMs), hours: fc.integer({ min: 6, max: 72 }) },
+      device: devices,
+      session: sessions,
+      start: near(at, 30 * hourMs),
+      hours: fc.integer({ min: 6, max: 72 }),
       forms: correctedBack(fc.record({ energy: energies, confidence: fc.constant(certain) })),
     })
     .chain(({ hours, ...of }) => {

@@ -115,8 +115,13 @@ const versionsAt = ({ offset }: Arrived, position: number) => {
 const recordsToCost = (arrived: Arrived, records: readonly RecordForm[]): readonly RecordToCost[] =>
   records.map(({ record: { device, flow, session, name, start, end }, form }, position) => {
     const sent = {
-      ...{ locationId: arrived.locationId, deviceId: deviceOf(device), ...flows[flow], start, end },
-      ...{ sessionReferenceId: session, recordReferenceId: name },
+      locationId: arrived.locationId,
+      deviceId: deviceOf(device),
+      ...flows[flow],
+      start,
+      end,
+      sessionReferenceId: session,
+      recordReferenceId: name,
     }
     return {
       record: { ...sent, ...form, recordId: recordIdDigits(arrived.tenant, sent), recordNumber: position + 1 },
@@ -135,16 +140,17 @@ const readingsToStore = (
   const object = { ...tenant, locationId, deviceId: deviceOf(register.device), ...flows[register.flow] }
   return readings.map(({ reading, value }, position) => {
     const row = {
-      ...{
-        ...object,
-        time: reading.time,
-        isRestart: reading.isRestart,
-        value,
-        isDoubtful: false,
-        recordId: registerIdDigits({ ...object, openedAt: reading.time }),
-      },
-      ...{ sessionReferenceId: register.session, recordReferenceId: readingName(register, reading) },
-      ...{ batchId: null, recordNumber: position + 1, receivedAt },
+      ...object,
+      time: reading.time,
+      isRestart: reading.isRestart,
+      value,
+      isDoubtful: false,
+      recordId: registerIdDigits({ ...object, openedAt: reading.time }),
+      sessionReferenceId: register.session,
+      recordReferenceId: readingName(register, reading),
+      batchId: null,
+      recordNumber: position + 1,
+      receivedAt,
       ...versionsAt(arrived, position),
     }
     return { row, rule: ruleOf(history, register), origin: originOf(arrived) }
@@ -313,8 +319,13 @@ export const playSteps = async (
     const requests = oneByOne(history).flatMap(wave => wave.requests)
     const locationId = hexId('loc_', index + 1)
     playedLocations.set(locationId, {
-      ...{ history, locationId, requests, tariffs: [], changes: 1 },
-      ...{ forms: new Map(), corrections: [] },
+      history,
+      locationId,
+      requests,
+      tariffs: [],
+      changes: 1,
+      forms: new Map(),
+      corrections: [],
     })
   }
   const costStep = createCostStep(db, pricingCacheOf(playedLocations, tenant))

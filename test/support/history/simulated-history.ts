@@ -25,10 +25,18 @@ type PieceBiller = ReturnType<typeof createPieceBiller>
 const storedRowOf = ({ record, energy, priced }: OracleCost, billPieces: PieceBiller) => {
   const { energyFlowDirection, tariffDirection, start, end, deviceId, confidence: recordConfidence } = record
   const pieces = (priced?.pieces ?? []).map(({ tiers: [tier], tariffs: _, confidence, ...piece }) => ({
-    ...{ ...piece, tier, confidence: Math.round(confidence * confidenceScale) },
+    ...piece,
+    tier,
+    confidence: Math.round(confidence * confidenceScale),
   }))
   return {
-    ...{ energyFlowDirection, tariffDirection, start, end, deviceId, energy, recordConfidence },
+    energyFlowDirection,
+    tariffDirection,
+    start,
+    end,
+    deviceId,
+    energy,
+    recordConfidence,
     cost: priced === null ? null : priced.cost,
     pieces: billPieces(tariffDirection, pieces),
   }
@@ -72,10 +80,21 @@ export const simulatedHistory = (
   return {
     own,
     tariffs: tariffs.map(({ id, direction, type, contractStart }) => ({
-      ...{ id, direction, type, contractStart, component: defaultTariffComponents[type], planId: null },
+      id,
+      direction,
+      type,
+      contractStart,
+      component: defaultTariffComponents[type],
+      planId: null,
     })),
     location: {
-      ...{ locationId, pool, calendar: null, records, isBilled, hasLines: true, now: from + 400 * dayMs },
+      locationId,
+      pool,
+      calendar: null,
+      records,
+      isBilled,
+      hasLines: true,
+      now: from + 400 * dayMs,
       metered: createMeteredEnergy(records, { timeZone, includesDevices: devices }),
       periods: acceptedValue(statementPeriods(range, 'MONTH')),
       days: range,

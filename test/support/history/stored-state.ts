@@ -22,13 +22,11 @@ const rowText = (row: StoredRecord, { tariffIds }: PlayedLocation): string => {
   const names = new Map([...tariffIds].map(([name, id]) => [id, name]))
   const { energy, tariff } = row.data
   return readable({
-    ...{
-      status: row.status,
-      energy: energy.value,
-      submitted: row.energy_submitted,
-      confidence: row.confidence,
-      cost: tariff.cost,
-    },
+    status: row.status,
+    energy: energy.value,
+    submitted: row.energy_submitted,
+    confidence: row.confidence,
+    cost: tariff.cost,
     tariffs: row.tariff_ids.map(id => names.get(id) ?? id),
     pieces: row.pieces.map(piece => Object.values(piece).join(' ')),
   })

@@ -22,8 +22,16 @@ export const openHttpAccess = (database: Database) => {
   const idempotency = idempotencyKeys(database, sealWith(secret, 'kept answers'))
   return {
     dependencies: {
-      ...{ database, geocode, areasOf: marketAreasOf, isCurrency, timeZone },
-      ...{ bearerTokens: tokens, idempotency, secret, publicUrl: '', requestsPerSecond: null },
+      database,
+      geocode,
+      areasOf: marketAreasOf,
+      isCurrency,
+      timeZone,
+      bearerTokens: tokens,
+      idempotency,
+      secret,
+      publicUrl: '',
+      requestsPerSecond: null,
     },
     ports: {
       authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),

@@ -20,7 +20,8 @@ export const startLocalServer = async (answer: RequestListener, host = '127.0.0.
   await new Promise<void>(resolve => server.listen(0, host, resolve))
   const { port } = server.address() as AddressInfo
   return {
-    ...{ url: `http://${host}:${port}`, port },
+    url: `http://${host}:${port}`,
+    port,
     connections: () => connections,
     [Symbol.asyncDispose]: () =>
       new Promise(resolve => {

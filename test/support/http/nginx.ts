@@ -72,7 +72,9 @@ export const startNginx = async (
   const lines = (): string[] => readFileSync(log, 'utf8').split('\n').slice(0, -1)
   if (!(await isStarted(port, nginx))) throw new Error(`nginx did not start:\n${lines().join('\n')}`)
   return {
-    ...{ url: `http://127.0.0.1:${port}`, port, lines },
+    url: `http://127.0.0.1:${port}`,
+    port,
+    lines,
     [Symbol.asyncDispose]: async () => {
       nginx.kill('SIGTERM')
       await exited

@@ -20,8 +20,17 @@ export type ReadOptions = Partial<ImportOptions> & {
 }
 
 const noOptions: ImportOptions = {
-  ...{ validFrom: null, validTo: null, surcharge: fractionOf(0n), vat: 'NONE', type: null, group: null },
-  ...{ codes: [], glns: [], payment: null, isStanding: false, isExport: false },
+  validFrom: null,
+  validTo: null,
+  surcharge: fractionOf(0n),
+  vat: 'NONE',
+  type: null,
+  group: null,
+  codes: [],
+  glns: [],
+  payment: null,
+  isStanding: false,
+  isExport: false,
 }
 
 /** Parse a value as a JSON file. Throws if it is not JSON. */

@@ -17,8 +17,15 @@ const night = grid(hour => (hour < 8 ? 0 : 1))
 
 /** Each kind of object has all members of its format at least once, so that an added member has another meaning. */
 const urdb = {
-  ...{ label: 'a1', name: 'Rate', utility: 'U', uri: 'https://example.com', startdate: 1_633_046_400 },
-  ...{ enddate: 1_656_547_200, sector: 'Residential', dgrules: 'Buy All Sell All', usenetmetering: false },
+  label: 'a1',
+  name: 'Rate',
+  utility: 'U',
+  uri: 'https://example.com',
+  startdate: 1_633_046_400,
+  enddate: 1_656_547_200,
+  sector: 'Residential',
+  dgrules: 'Buy All Sell All',
+  usenetmetering: false,
   energyratestructure: [
     [
       { rate: 0.1, adj: 0.01, max: 500, unit: 'kWh', sell: 0.04 },
@@ -26,20 +33,38 @@ const urdb = {
     ],
     [{ rate: 0.3, adj: 0.02, unit: 'kWh', sell: 0.05 }],
   ],
-  ...{ energyweekdayschedule: night, energyweekendschedule: grid(() => 0) },
+  energyweekdayschedule: night,
+  energyweekendschedule: grid(() => 0),
   fueladjustmentsmonthly: [0.01, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
   flatdemandstructure: [[{ rate: 3, adj: 1, max: 10, unit: 'kW' }, { rate: 2 }]],
-  ...{ flatdemandmonths: Array.from({ length: 12 }, () => 0), flatdemandunit: 'kW', demandwindow: 15 },
+  flatdemandmonths: Array.from({ length: 12 }, () => 0),
+  flatdemandunit: 'kW',
+  demandwindow: 15,
   demandratestructure: [[{ rate: 0 }], [{ rate: 12, adj: 1, max: 20, unit: 'kW' }, { rate: 4 }]],
-  ...{ demandweekdayschedule: night, demandweekendschedule: grid(() => 0), demandrateunit: 'kW', demandunits: 'kW' },
-  ...{ lookbackpercent: 80, lookbackrange: 11, fixedchargefirstmeter: 5.71, fixedchargeunits: '$/month' },
-  ...{ mincharge: 20, minchargeunits: '$/month', annualmincharge: 90, energyattrs: [{ senior: 'yes' }] },
+  demandweekdayschedule: night,
+  demandweekendschedule: grid(() => 0),
+  demandrateunit: 'kW',
+  demandunits: 'kW',
+  lookbackpercent: 80,
+  lookbackrange: 11,
+  fixedchargefirstmeter: 5.71,
+  fixedchargeunits: '$/month',
+  mincharge: 20,
+  minchargeunits: '$/month',
+  annualmincharge: 90,
+  energyattrs: [{ senior: 'yes' }],
 }
 
 const ocpi = {
-  ...{ country_code: 'DE', party_id: 'ALL', id: '1', currency: 'EUR', type: 'REGULAR', tax_included: 'NO' },
+  country_code: 'DE',
+  party_id: 'ALL',
+  id: '1',
+  currency: 'EUR',
+  type: 'REGULAR',
+  tax_included: 'NO',
   tariff_alt_text: [{ language: 'en', text: 'Tariff' }],
-  ...{ start_date_time: '2026-01-01T00:00:00Z', end_date_time: '2027-01-01T00:00:00Z' },
+  start_date_time: '2026-01-01T00:00:00Z',
+  end_date_time: '2027-01-01T00:00:00Z',
   elements: [
     {
       price_components: [
@@ -47,8 +72,11 @@ const ocpi = {
         { type: 'PARKING_TIME', price: 3, vat: 19, step_size: 1 },
       ],
       restrictions: {
-        ...{ start_time: '22:00', end_time: '06:00', day_of_week: ['FRIDAY', 'SATURDAY'] },
-        ...{ start_date: '2026-03-01', end_date: '2026-10-01' },
+        start_time: '22:00',
+        end_time: '06:00',
+        day_of_week: ['FRIDAY', 'SATURDAY'],
+        start_date: '2026-03-01',
+        end_date: '2026-10-01',
       },
     },
     {
@@ -63,15 +91,23 @@ const ocpi = {
 }
 
 const gridPrices = {
-  ...{ netteier: 'Nett AS', gln: ['708'], kilder: ['https://example.com'], sist_oppdatert: '2025-12-25' },
+  netteier: 'Nett AS',
+  gln: ['708'],
+  kilder: ['https://example.com'],
+  sist_oppdatert: '2025-12-25',
   tariffer: [
     {
-      ...{ kundegrupper: ['fritid'], gyldig_fra: '2024-01-01', gyldig_til: '2025-01-01', navn: 'Sør' },
+      kundegrupper: ['fritid'],
+      gyldig_fra: '2024-01-01',
+      gyldig_til: '2025-01-01',
+      navn: 'Sør',
       energiledd: { grunnpris: 10 },
       fastledd: { metode: 'MND_MAX', terskel_inkludert: false, terskler: [{ terskel: 0, pris: 1_200 }] },
     },
     {
-      ...{ kundegrupper: ['fritid'], gyldig_fra: '2025-01-01', gyldig_til: '2026-01-01' },
+      kundegrupper: ['fritid'],
+      gyldig_fra: '2025-01-01',
+      gyldig_til: '2026-01-01',
       energiledd: {
         grunnpris: 20,
         unntak: [
@@ -80,7 +116,8 @@ const gridPrices = {
         ],
       },
       fastledd: {
-        ...{ metode: 'TRE_DØGNMAX_MND', terskel_inkludert: true },
+        metode: 'TRE_DØGNMAX_MND',
+        terskel_inkludert: true,
         terskler: [
           { terskel: 0, pris: 1_200 },
           { terskel: 2, pris: 3_000 },
@@ -91,13 +128,24 @@ const gridPrices = {
 }
 
 const pricelistRow = (code: string, more: object) => ({
-  ...{ ChargeOwner: 'Net', GLN_Number: '579', ChargeType: 'D03', ChargeTypeCode: code, Note: code, Description: code },
-  ...{ ValidFrom: '2026-01-01T00:00:00', ValidTo: '2027-01-01T00:00:00', VATClass: 'D02', ResolutionDuration: 'P1D' },
-  ...{ TransparentInvoicing: 0, TaxIndicator: 0, ...more },
+  ChargeOwner: 'Net',
+  GLN_Number: '579',
+  ChargeType: 'D03',
+  ChargeTypeCode: code,
+  Note: code,
+  Description: code,
+  ValidFrom: '2026-01-01T00:00:00',
+  ValidTo: '2027-01-01T00:00:00',
+  VATClass: 'D02',
+  ResolutionDuration: 'P1D',
+  TransparentInvoicing: 0,
+  TaxIndicator: 0,
+  ...more,
 })
 const hourly = Object.fromEntries(Array.from({ length: 24 }, (_, hour) => [`Price${hour + 1}`, 0.1 + hour / 100]))
 const pricelist = {
-  ...{ total: 3, dataset: 'DatahubPricelist' },
+  total: 3,
+  dataset: 'DatahubPricelist',
   records: [
     pricelistRow('a', { ResolutionDuration: 'PT1H', ...hourly }),
     pricelistRow('b', { ...hourly, Price1: 0.02, ValidTo: '2026-06-01T00:00:00', VATClass: 'D01' }),
@@ -106,10 +154,16 @@ const pricelist = {
 }
 
 const octopusRow = (from: string, to: string | null, pence: number) => ({
-  ...{ value_exc_vat: pence, value_inc_vat: pence * 1.05, valid_from: from, valid_to: to, payment_method: null },
+  value_exc_vat: pence,
+  value_inc_vat: pence * 1.05,
+  valid_from: from,
+  valid_to: to,
+  payment_method: null,
 })
 const octopus = {
-  ...{ count: 3, next: null, previous: null },
+  count: 3,
+  next: null,
+  previous: null,
   results: [
     octopusRow('2026-01-11T00:00:00Z', null, 30),
     octopusRow('2026-01-10T12:00:00Z', '2026-01-11T00:00:00Z', 20),

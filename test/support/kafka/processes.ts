@@ -49,7 +49,8 @@ export const startRoles = async (
     throw error
   }
   return {
-    ...{ roles, output },
+    roles,
+    output,
     url: `http://127.0.0.1:${/"port":(\d+)/.exec(output())?.[1]}`,
     pid: child.pid ?? 0,
     hasExited: () => child.exitCode !== null || child.signalCode !== null,

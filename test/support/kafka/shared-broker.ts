@@ -22,8 +22,11 @@ const sources = (): { readonly from: 'given' | 'container' | 'java' | null; read
 }
 
 const testsOf = {
-  ...{ 'own broker': 'broker', 'any broker': 'broker', registry: 'registry' },
-  ...{ container: 'broker in a container', clickhouse: 'ClickHouse server' },
+  'own broker': 'broker',
+  'any broker': 'broker',
+  registry: 'registry',
+  container: 'broker in a container',
+  clickhouse: 'ClickHouse server',
 }
 
 /**

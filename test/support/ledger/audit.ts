@@ -165,7 +165,12 @@ export const forEachConcurrently = async <T>(items: readonly T[], work: (item: T
 export const audit = async (journalFile: string, client: Client): Promise<Verdict> => {
   const summary = summarizeJournal(readJournal(journalFile))
   const faults: Faults = {
-    ...{ lost: [], doubled: [], wrong: [], unexpected: [], totals: [], receipts: [] },
+    lost: [],
+    doubled: [],
+    wrong: [],
+    unexpected: [],
+    totals: [],
+    receipts: [],
     contradictions: [...summary.contradictions],
   }
   await forEachConcurrently(summary.receipts, receipt => auditReceipt(client, receipt, faults))

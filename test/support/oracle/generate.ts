@@ -173,7 +173,12 @@ const tariffsOf = (
           const someSchedules = schedules({ market: marketRates, amounts, special })
           return someSchedules.chain(schedule =>
             versions(anchor, schedule, someSchedules).map(later => ({
-              ...{ ...span, id, direction, type, marketRates, schedule },
+              ...span,
+              id,
+              direction,
+              type,
+              marketRates,
+              schedule,
               versions: later,
             })),
           )
@@ -207,8 +212,13 @@ const pricingInputs = (zone: string, anchor: number, kind: PriceChoice): fc.Arbi
       exportMarket: fc.oneof(marketSeries(anchor, 'mrs_export'), fc.constant(null)),
     })
     .map(({ calendar, buy, grid, sell, local, importMarket, exportMarket }) => ({
-      ...{ locationId: 'loc_1', currencyCode: 'EUR', timeZone: zoneOf(zone), calendar },
-      ...{ tariffs: [...local, ...grid, ...buy, ...sell], importMarket, exportMarket },
+      locationId: 'loc_1',
+      currencyCode: 'EUR',
+      timeZone: zoneOf(zone),
+      calendar,
+      tariffs: [...local, ...grid, ...buy, ...sell],
+      importMarket,
+      exportMarket,
     }))
 
 const flows = [
@@ -248,8 +258,13 @@ const meterRecords = (anchor: number, amounts: Amounts): fc.Arbitrary<MeterRecor
       deviceId: fc.constantFrom(null, 'dev_1', 'dev_2'),
     })
     .map(({ flow, start, seconds, ...record }) => ({
-      ...{ locationId: 'loc_1', ...flow, ...record, start, end: start + seconds * 1000 },
-      ...{ sessionReferenceId: null, recordReferenceId: null },
+      locationId: 'loc_1',
+      ...flow,
+      ...record,
+      start,
+      end: start + seconds * 1000,
+      sessionReferenceId: null,
+      recordReferenceId: null,
     }))
 
 /** Up to two separate intervals in which actuals cover an estimate, on whole seconds. */

@@ -29,8 +29,17 @@ const zoneNamed = (name: string): Zone => {
   if (known !== undefined) return known
   const two = '2-digit'
   const format = new Intl.DateTimeFormat('en-US', {
-    ...{ timeZone: name, hourCycle: 'h23', calendar: 'gregory', numberingSystem: 'latn' },
-    ...{ weekday: 'short', year: 'numeric', month: two, day: two, hour: two, minute: two, second: two },
+    timeZone: name,
+    hourCycle: 'h23',
+    calendar: 'gregory',
+    numberingSystem: 'latn',
+    weekday: 'short',
+    year: 'numeric',
+    month: two,
+    day: two,
+    hour: two,
+    minute: two,
+    second: two,
   })
   const zone: Zone = { format, quarters: new Map(), months: new Map() }
   zones.set(name, zone)
@@ -45,8 +54,13 @@ const read = (zone: Zone, at: number): LocalClock => {
   const weekday = weekdays.find(day => day === name)
   if (weekday === undefined) throw new Error(`The calendar returned ${text}.`)
   return {
-    ...{ year: Number(year), month: Number(month), date: Number(date), weekday },
-    ...{ hour: Number(hour), minute: Number(minute), second: Number(second) },
+    year: Number(year),
+    month: Number(month),
+    date: Number(date),
+    weekday,
+    hour: Number(hour),
+    minute: Number(minute),
+    second: Number(second),
   }
 }
 

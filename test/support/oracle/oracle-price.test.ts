@@ -104,8 +104,11 @@ describe('the band of the oracle', () => {
 })
 
 const market = (price: number, confidence = 1): MarketSeries => ({
-  ...{ sourceId: 'mrs_1', starts: [at('2024-01-01T00:00:00Z')], ends: [at('2024-01-01T01:00:00Z')] },
-  ...{ prices: [nano(price)], confidences: [confidence] },
+  sourceId: 'mrs_1',
+  starts: [at('2024-01-01T00:00:00Z')],
+  ends: [at('2024-01-01T01:00:00Z')],
+  prices: [nano(price)],
+  confidences: [confidence],
 })
 
 describe('the price of the oracle', () => {

@@ -61,14 +61,16 @@ const read = (name: string) =>
   JSON.parse(readFileSync(new URL(`../../acceptance/${name}.json`, import.meta.url), 'utf8'))
 
 const tariffFrom = (wire: WireTariff, index: number): Tariff => ({
-  ...{ id: `trf_${index}`, direction: wire.direction, type: 'COMMODITY', marketRates: wire.market_rates },
-  ...{
-    contractStart: wire.contract_start_date === undefined ? null : at(wire.contract_start_date),
-    contractEnd: null,
-    closedAt: null,
-  },
+  id: `trf_${index}`,
+  direction: wire.direction,
+  type: 'COMMODITY',
+  marketRates: wire.market_rates,
+  contractStart: wire.contract_start_date === undefined ? null : at(wire.contract_start_date),
+  contractEnd: null,
+  closedAt: null,
   schedule: wire.schedule.map(({ months, dates = [], days_and_hours }) => ({
-    ...{ months, dates },
+    months,
+    dates,
     daysAndHours: days_and_hours.map(({ days, hours }) => ({
       days,
       hours: hours.map(({ valid_from, valid_to, rate: rates }) => {
@@ -108,20 +110,16 @@ const recordFrom = (
   return {
     id: wire.record_reference_id ?? `mre_${index}`,
     record: {
-      ...{
-        locationId: 'loc_1',
-        deviceId: null,
-        energyFlowDirection: direction === 'IMPORT' ? 'INBOUND' : 'OUTBOUND',
-        tariffDirection: direction,
-      },
-      ...{
-        start,
-        end,
-        energy: kwh(value * kilo * hours),
-        confidence: 1_000_000,
-        sessionReferenceId: null,
-        recordReferenceId: null,
-      },
+      locationId: 'loc_1',
+      deviceId: null,
+      energyFlowDirection: direction === 'IMPORT' ? 'INBOUND' : 'OUTBOUND',
+      tariffDirection: direction,
+      start,
+      end,
+      energy: kwh(value * kilo * hours),
+      confidence: 1_000_000,
+      sessionReferenceId: null,
+      recordReferenceId: null,
     },
   }
 }
@@ -143,7 +141,8 @@ export const publishedPrices = (): PublishedPrices[] => {
   const cases: (Case & { expected: { segments: { valid_from: string; valid_to: string; price: number }[] } })[] =
     read('price_cases').price_series
   return cases.map(found => ({
-    ...{ id: found.id, input: inputFrom(found) },
+    id: found.id,
+    input: inputFrom(found),
     segments: found.expected.segments.map(({ valid_from, valid_to, price }) => ({
       from: at(valid_from),
       to: at(valid_to),

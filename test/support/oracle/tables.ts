@@ -20,7 +20,10 @@ export const kwh = (decimal: number): bigint => nano(decimal)
 export const at = (text: string): number => Date.parse(text)
 
 export const rate = (fixed: number, to: number | null = null, more: Partial<Rate> = {}): Rate => ({
-  ...{ fixed: nano(fixed), to: to === null ? null : kwh(to), surchargeFixed: 0n, surchargePercentage: 0n },
+  fixed: nano(fixed),
+  to: to === null ? null : kwh(to),
+  surchargeFixed: 0n,
+  surchargePercentage: 0n,
   ...more,
 })
 
@@ -45,13 +48,21 @@ export const entry = (
   days: DaysAndHours['days'] = ['All'],
   more: Partial<ScheduleEntry> = {},
 ): ScheduleEntry => ({
-  ...{ months: ['All'], dates: [], daysAndHours: [{ days, hours }] },
+  months: ['All'],
+  dates: [],
+  daysAndHours: [{ days, hours }],
   ...more,
 })
 
 export const tariff = (hours: readonly TimeBand[], more: Partial<Tariff> = {}): Tariff => ({
-  ...{ id: 'trf_a', direction: 'IMPORT', type: 'COMMODITY', marketRates: false },
-  ...{ contractStart: null, contractEnd: null, closedAt: null, schedule: [entry(hours)] },
+  id: 'trf_a',
+  direction: 'IMPORT',
+  type: 'COMMODITY',
+  marketRates: false,
+  contractStart: null,
+  contractEnd: null,
+  closedAt: null,
+  schedule: [entry(hours)],
   ...more,
 })
 
@@ -60,8 +71,13 @@ export const pricing = (
   tariffs: readonly Tariff[],
   importMarket: MarketSeries | null = null,
 ): PricingInput => ({
-  ...{ locationId: 'loc_1', currencyCode: 'EUR', timeZone: zoneOf(zone), calendar: null, tariffs },
-  ...{ importMarket, exportMarket: null },
+  locationId: 'loc_1',
+  currencyCode: 'EUR',
+  timeZone: zoneOf(zone),
+  calendar: null,
+  tariffs,
+  importMarket,
+  exportMarket: null,
 })
 
 export const record = (
@@ -73,15 +89,16 @@ export const record = (
 ): IdentifiedRecord => ({
   id,
   record: {
-    ...{ locationId: 'loc_1', deviceId: null, energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' },
-    ...{
-      start: at(start),
-      end: at(end),
-      energy,
-      confidence: 1_000_000,
-      sessionReferenceId: null,
-      recordReferenceId: null,
-    },
+    locationId: 'loc_1',
+    deviceId: null,
+    energyFlowDirection: 'INBOUND',
+    tariffDirection: 'IMPORT',
+    start: at(start),
+    end: at(end),
+    energy,
+    confidence: 1_000_000,
+    sessionReferenceId: null,
+    recordReferenceId: null,
     ...more,
   },
 })

@@ -30,9 +30,16 @@ export const acceptedRecord = (
 ): AcceptedRecord => {
   const start = more.start ?? Date.parse('2025-06-02T10:00:00Z')
   const record = {
-    ...{ locationId, deviceId: null, energyFlowDirection: 'INBOUND' as const, tariffDirection: 'IMPORT' as const },
-    ...{ start, end: start + 3_600_000, energy: 2_000_000_000n, confidence: 1_000_000 },
-    ...{ ...noTexts, recordNumber: 1 },
+    locationId,
+    deviceId: null,
+    energyFlowDirection: 'INBOUND' as const,
+    tariffDirection: 'IMPORT' as const,
+    start,
+    end: start + 3_600_000,
+    energy: 2_000_000_000n,
+    confidence: 1_000_000,
+    ...noTexts,
+    recordNumber: 1,
     ...more,
   }
   return { ...record, recordId: recordIdDigits(tenant, record) }

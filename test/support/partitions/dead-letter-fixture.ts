@@ -60,14 +60,18 @@ export const listDeadLetters = async (...args: readonly string[]) =>
   (await runJson<{ readonly data: readonly DeadLetter[] }>('list', ...args)).data
 
 export const recordAt = (locationId: string, number: number): AcceptedRecord => ({
-  ...{ locationId, deviceId: null, energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' },
-  ...{ start, end: start + 3_600_000, energy: 2_000_000_000n, confidence: 1_000_000 },
-  ...{
-    ...noTexts,
-    recordReferenceId: `record ${number}`,
-    recordNumber: number,
-    recordId: hexId('', number),
-  },
+  locationId,
+  deviceId: null,
+  energyFlowDirection: 'INBOUND',
+  tariffDirection: 'IMPORT',
+  start,
+  end: start + 3_600_000,
+  energy: 2_000_000_000n,
+  confidence: 1_000_000,
+  ...noTexts,
+  recordReferenceId: `record ${number}`,
+  recordNumber: number,
+  recordId: hexId('', number),
 })
 
 /** Append a chunk to the partition of a location that is in no registry. */

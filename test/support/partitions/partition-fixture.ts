@@ -267,7 +267,11 @@ const openHttp = async (
   const app = createApp(operations, healthRoutes([{ name: 'cost-worker', isHealthy }], []), ports)
   const { port } = stack.use(await listen(app, { host: '127.0.0.1', port: 0 }, ports))
   const prepared = await prepareSandbox(database, {
-    ...{ dataFolder, baseUrl: `http://127.0.0.1:${port}`, secret, operatorKey, at: currentInstant() },
+    dataFolder,
+    baseUrl: `http://127.0.0.1:${port}`,
+    secret,
+    operatorKey,
+    at: currentInstant(),
   })
   if (prepared.sandbox === null) throw new Error('An account exists already.')
   return { sandbox: prepared.sandbox, stopRelay: () => relay[Symbol.asyncDispose]() }

@@ -19,8 +19,13 @@ const sixDigits = 6
 
 /** Create a reading of `value` units; null withdraws the reading. `arrival` is its version and its batch. */
 export const readingOf = (time: number, value: number | null, arrival: number, isRestart = false): Reading => ({
-  ...{ time, isRestart, value: value === null ? null : BigInt(value) * unit, isDoubtful: false },
-  ...{ version: BigInt(arrival), sourceVersion: BigInt(arrival), batch: arrival },
+  time,
+  isRestart,
+  value: value === null ? null : BigInt(value) * unit,
+  isDoubtful: false,
+  version: BigInt(arrival),
+  sourceVersion: BigInt(arrival),
+  batch: arrival,
 })
 
 export const lifetime: RegisterRule = { kind: 'LIFETIME', digits: null, maxPower: null }

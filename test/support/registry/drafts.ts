@@ -74,11 +74,15 @@ export const chargeDraft = (
   deviceIds: readonly string[] | null = null,
   name = 'Blocking fee',
 ): ChargeDraft => ({
-  ...{ locationId, planId: null, planVersion: null },
+  locationId,
+  planId: null,
+  planVersion: null,
   terms: {
     ...({ kind: 'SESSION', name, component: 'session', startDay: null, endDay: null, sequence: 0 } as const),
     ...({ price: 100_000_000n, per: 'MINUTE', while: 'IDLE', afterMs: 0, count: 'EXACT' } as const),
-    ...{ maxAmount: 12_000_000_000n, windows: [], deviceIds },
+    maxAmount: 12_000_000_000n,
+    windows: [],
+    deviceIds,
   },
 })
 

@@ -101,8 +101,14 @@ const sessionsOf = (
   at: number,
 ): readonly StoredSession[] => {
   const request = {
-    ...{ connectUrl: null, callbackUrl: 'https://example.com', customerId: null, customerReferenceId: null },
-    ...{ locationId: null, locationReferenceId: null, tariffId: null, addressType: null },
+    connectUrl: null,
+    callbackUrl: 'https://example.com',
+    customerId: null,
+    customerReferenceId: null,
+    locationId: null,
+    locationReferenceId: null,
+    tariffId: null,
+    addressType: null,
   }
   const forms: readonly Partial<StoredSession>[] = [
     { customerId: customer },
@@ -116,19 +122,31 @@ const sessionsOf = (
   const state = { ...newConnectState, name: `Contract of ${name}`, address, provider }
   const config = {
     ...({ layout: 'current', summaryName: 'tariffs_summary', direction: 'IMPORT', type: 'COMMODITY' } as const),
-    ...{ disconnect: false, edit: false, capturesAdvanced: false, capturesName: true, capturesTerm: false },
+    disconnect: false,
+    edit: false,
+    capturesAdvanced: false,
+    capturesName: true,
+    capturesTerm: false,
   }
   return forms.map((form, index) => ({
-    ...{
-      accountId,
-      liveMode,
-      id: `${index} ${randomUUID()}`,
-      sessionId: newId('connectSessionName', at),
-      keyId: 'key',
-    },
-    ...{ config, request, state, customerId: null, locationId: null, tariffId: null },
-    ...{ savedPrint: null, replaced: [], completeAction: null },
-    ...{ completedAt: null, announcedAt: null, createdAt: at, expiresAt: at + 2 * hourMs },
+    accountId,
+    liveMode,
+    id: `${index} ${randomUUID()}`,
+    sessionId: newId('connectSessionName', at),
+    keyId: 'key',
+    config,
+    request,
+    state,
+    customerId: null,
+    locationId: null,
+    tariffId: null,
+    savedPrint: null,
+    replaced: [],
+    completeAction: null,
+    completedAt: null,
+    announcedAt: null,
+    createdAt: at,
+    expiresAt: at + 2 * hourMs,
     ...form,
   }))
 }
@@ -146,10 +164,21 @@ const createSessions = async (
   for (const session of sessions) {
     await createConnectSession(transaction, session)
     await putCredentials(transaction, {
-      ...{ accountId, liveMode, id: randomUUID(), sessionId: session.id, providerId: 'prv_test', sealed: 'sealed' },
+      accountId,
+      liveMode,
+      id: randomUUID(),
+      sessionId: session.id,
+      providerId: 'prv_test',
+      sealed: 'sealed',
       ...({ referenceId: `login ${name}`, direction: 'IMPORT', type: 'COMMODITY' } as const),
-      ...{ consentedAt: null, locationId: null, tariffId: null },
-      ...{ fetchedAt: null, failingSince: null, failureReportedAt: null, dueAt: null, createdAt: at },
+      consentedAt: null,
+      locationId: null,
+      tariffId: null,
+      fetchedAt: null,
+      failingSince: null,
+      failureReportedAt: null,
+      dueAt: null,
+      createdAt: at,
     })
     await reportTariff(transaction, { ...report, sessionId: session.id }, at)
   }

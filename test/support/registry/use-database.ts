@@ -17,7 +17,9 @@ export const useTenants = async () => {
   const { database } = await useTestDatabase()
   const { live, test } = await makeTenants(database)
   return {
-    ...{ database, live, test },
+    database,
+    live,
+    test,
     inLive: <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> => withTenant(database, live, work),
     change: <T>(work: (transaction: TenantTransaction) => Promise<Result<T>>): Promise<Result<T>> =>
       changeTenant(database, live, work),

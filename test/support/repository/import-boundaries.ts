@@ -133,6 +133,10 @@ const ambientViolations = ({ path, text }: Source): readonly string[] =>
 export const oversizedFiles = (sources: readonly Source[]): readonly string[] =>
   sources.filter(({ text }) => text.split('\n').length - 1 > 350).map(({ path }) => path)
 
+/** List the files that spread an object literal: its members can stand in the outer object. */
+export const literalSpreads = (sources: readonly Source[]): readonly string[] =>
+  sources.filter(({ text }) => /\.{3}\{/.test(text)).map(({ path }) => path)
+
 /** Folders that grow by design: one file for each applied change, translation or recorded answer. */
 const collections = /^(?:schemas\/|test\/(?:golden|acceptance)\/)/
 

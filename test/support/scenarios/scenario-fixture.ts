@@ -54,7 +54,8 @@ export const chooseScenarios = (
     .sample(
       fc.boolean().chain(hasCalendar => scenarios({ zones: [zone], maxRecords, hasCalendar })),
       {
-        ...{ seed, numRuns: wanted * generatedPerWanted },
+        seed,
+        numRuns: wanted * generatedPerWanted,
       },
     )
     .map(scenario => expressible(scenario, latest))

@@ -26,7 +26,12 @@ export const terms = (
   schedule: readonly ScheduleEntryInput[],
   more: Partial<TariffTermsInput> = {},
 ): TariffTermsInput => ({
-  ...{ direction: 'IMPORT', type: 'COMMODITY', marketRates: false, contractStart: null, contractEnd: null, schedule },
+  direction: 'IMPORT',
+  type: 'COMMODITY',
+  marketRates: false,
+  contractStart: null,
+  contractEnd: null,
+  schedule,
   ...more,
 })
 export const flat = (rate?: readonly RateInput[]) => [entry([days(['All'], wholeDay(rate))])]

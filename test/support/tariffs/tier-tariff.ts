@@ -16,7 +16,10 @@ export const addTiers = (
   more: object = {},
 ): Promise<string> =>
   makeOne(client, '/tariffs', {
-    ...{ location_id: locationId, direction: 'IMPORT', type: 'COMMODITY', ...more },
+    location_id: locationId,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    ...more,
     schedule: allHours(rate),
   })
 

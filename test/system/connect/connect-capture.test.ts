@@ -233,8 +233,10 @@ describe.each(apiVersions)('the entered data in the %s API version', apiVersion 
     expect(name.data).toMatchObject({ provider: { display_name: 'Ecotricity' }, tariff: { name: '' } })
     const term = await flow.submit('tariff_name_capture', { tariff: { name: 'Mine' } })
     expect(term.data).toMatchObject({
-      ...{ provider: { display_name: 'Ecotricity' } },
-      ...{ contract_start_date: null, contract_end_date: null, contract_term_type: '' },
+      provider: { display_name: 'Ecotricity' },
+      contract_start_date: null,
+      contract_end_date: null,
+      contract_term_type: '',
     })
     for (const page of [named, structure, name, term]) expect(page.actions.slice(-2)).toEqual(['BACK', 'CLOSE'])
   })

@@ -34,12 +34,13 @@ describe.each(apiVersions)('an internal error in the %s API version', apiVersion
       expect(answer).toMatchObject({
         status,
         body: {
-          ...{ object: 'error', type: 'connect_error', code, context: 'connect.consent_capture' },
-          ...{
-            connect_token: expect.stringMatching(/^cot_/),
-            message: expect.stringMatching(/.+/),
-            request_id: expect.any(String),
-          },
+          object: 'error',
+          type: 'connect_error',
+          code,
+          context: 'connect.consent_capture',
+          connect_token: expect.stringMatching(/^cot_/),
+          message: expect.stringMatching(/.+/),
+          request_id: expect.any(String),
         },
       })
       expect(answer.text).not.toContain('Internal detail')

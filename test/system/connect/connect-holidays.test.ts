@@ -20,8 +20,17 @@ beforeAll(async () => {
   if (!read.ok) throw new Error(read.refusal.message)
   const { schedule } = read.value
   const tariffs = (['COMMODITY', 'NON_COMMODITY'] as const).map(type => ({
-    ...{ id: tariffIds[type], providerId, name: type, description: null, countries: [], addressTypes: [] },
-    ...{ currencyCode: 'GBP', direction: 'IMPORT' as const, type, marketRates: false, schedule },
+    id: tariffIds[type],
+    providerId,
+    name: type,
+    description: null,
+    countries: [],
+    addressTypes: [],
+    currencyCode: 'GBP',
+    direction: 'IMPORT' as const,
+    type,
+    marketRates: false,
+    schedule,
   }))
   await putLibraryTariffs(database.operator, tariffs, 0)
 })

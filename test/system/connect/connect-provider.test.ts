@@ -188,8 +188,11 @@ describe('the login at a provider', () => {
     const refused = await post({ connect_token: token, route: 'auth_metadata_capture', data: {} })
     expect(refused.status).toBe(409)
     expect(JSON.parse(refused.text)).toMatchObject({
-      ...{ code: 'auth_metadata_invalid', connect_token: token, context: 'connect.auth_metadata_capture' },
-      ...{ message: expect.stringMatching(/.+/), request_id: expect.any(String) },
+      code: 'auth_metadata_invalid',
+      connect_token: token,
+      context: 'connect.auth_metadata_capture',
+      message: expect.stringMatching(/.+/),
+      request_id: expect.any(String),
     })
     const { token: early } = await begin('current')
     expect((await post({ connect_token: early, route: 'start_tariff_integration' })).text).toContain('route_invalid')

@@ -260,10 +260,9 @@ describe('a token', () => {
     const { call: otherAccount } = await connectAccount(service(), 'current')
     expect((await retrieve(otherAccount, 'current', token)).status).toBe(404)
     const saved = await saveFixed('earlier', 0.3)
-    expect((await retrieve(saved.call, 'earlier', saved.token)).body).toMatchObject({
-      ...{ id: saved.token, object: 'connect_token', is_tariff_processed: true, complete_action: 'SAVE' },
-      ...{ time_created: expect.any(String), time_expiry: expect.any(String) },
-    })
+    const { body } = await retrieve(saved.call, 'earlier', saved.token)
+    expect(body).toMatchObject({ object: 'connect_token', is_tariff_processed: true, complete_action: 'SAVE' })
+    expect(body).toMatchObject({ id: saved.token, time_created: expect.any(String), time_expiry: expect.any(String) })
   })
 })
 
@@ -285,7 +284,9 @@ describe('an import without pages', () => {
     },
     postal_address: londonAddress,
     tariff: {
-      ...{ type, name: 'Imported', contract: { start_date: '2026-01-01T00:00:00Z', end_date: '2031-01-01T00:00:00Z' } },
+      type,
+      name: 'Imported',
+      contract: { start_date: '2026-01-01T00:00:00Z', end_date: '2031-01-01T00:00:00Z' },
       data: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours: hours(fixed) }] }],
     },
   })

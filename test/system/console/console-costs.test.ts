@@ -37,7 +37,10 @@ describe('the page of costs', () => {
     const home = await makeOne(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })
     // Prices begin at 13:00 in Berlin on the second day: one of its two records has a price.
     await makeOne(client, '/tariffs', {
-      ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.3) },
+      location_id: home,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      schedule: priceSchedule(0.3),
       contract_start_date: '2026-03-11T12:00:00Z',
     })
     await client.submit([record(home, 10, 10), record(home, 11, 10), record(home, 11, 14)])
@@ -53,7 +56,10 @@ describe('the page of costs', () => {
     const home = await makeOne(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })
     // The contract ends with the first day. Its prices go on, and can still change.
     await makeOne(client, '/tariffs', {
-      ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.3) },
+      location_id: home,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      schedule: priceSchedule(0.3),
       contract_end_date: '2026-03-11T00:00:00+01:00',
     })
     await client.submit([{ ...record(home, 10, 10), confidence: 0.5 }, record(home, 11, 10)])

@@ -20,14 +20,27 @@ describe('the form of a charge', () => {
     const page = '/console/charges/new'
     const visitor = await visit()
     const fee = await visitor.send(page, page, {
-      ...{ location_id: home, kind: 'FIXED', name: 'Standing charge', price: '9.900000001', per: 'MONTH' },
-      ...{ start_date: '2026-01-01', terms: '{"prorate": "NONE"}' },
+      location_id: home,
+      kind: 'FIXED',
+      name: 'Standing charge',
+      price: '9.900000001',
+      per: 'MONTH',
+      start_date: '2026-01-01',
+      terms: '{"prorate": "NONE"}',
     })
     expect(await client.ask('GET', `/charges/${idOf(fee.to)}`)).toMatchObject({
-      ...{ kind: 'FIXED', price: 9.900000001, per: 'MONTH', start_date: '2026-01-01', prorate: 'NONE' },
+      kind: 'FIXED',
+      price: 9.900000001,
+      per: 'MONTH',
+      start_date: '2026-01-01',
+      prorate: 'NONE',
     })
     const demand = await visitor.send(page, page, {
-      ...{ location_id: home, kind: 'DEMAND', name: 'Capacity', steps: '0 125\n2 206', per: 'MONTH' },
+      location_id: home,
+      kind: 'DEMAND',
+      name: 'Capacity',
+      steps: '0 125\n2 206',
+      per: 'MONTH',
     })
     expect(await client.ask('GET', `/charges/${idOf(demand.to)}`)).toMatchObject({
       steps: [
@@ -61,7 +74,10 @@ describe('the form of a calendar', () => {
     const visitor = await visit()
     const page = '/console/calendars/new'
     const created = await visitor.send(page, page, {
-      ...{ name: 'Fairs', country_code: 'DE', add: '2026-12-24 Christmas Eve', remove: '2026-10-03' },
+      name: 'Fairs',
+      country_code: 'DE',
+      add: '2026-12-24 Christmas Eve',
+      remove: '2026-10-03',
       day_types: 'fair: 2026-09-19, 2026-09-20',
     })
     const id = idOf(created.to)

@@ -203,7 +203,10 @@ describe('the page of webhook endpoints', () => {
     const dates = { current: '2025-09-14', earlier: '2024-08-24' }
     for (const [version, date] of Object.entries(dates)) {
       const created = await one.send(page, page, {
-        ...{ url: `https://example.com/${version}`, event_types: '*', description: '', api_version: version },
+        url: `https://example.com/${version}`,
+        event_types: '*',
+        description: '',
+        api_version: version,
       })
       expect(created.text).toContain(`${date} (${version})</td>`)
       const own = new RegExp(`href="(/console/webhooks/whe_[0-9a-f]{24})">https://example.com/${version}<`).exec(
@@ -223,7 +226,9 @@ describe('the page of webhook endpoints', () => {
   it('has the links of its table also in the answer of an action', async () => {
     const one = await testVisitor()
     const created = await one.send('/console/webhooks', '/console/webhooks', {
-      ...{ url: 'https://example.com/hook', event_types: '*', description: '' },
+      url: 'https://example.com/hook',
+      event_types: '*',
+      description: '',
     })
     const page = /\/console\/webhooks\/whe_[0-9a-f]{24}/.exec(created.text)?.[0] ?? ''
     expect((await one.send(page, `${page}/test`)).status).toBe(303)

@@ -20,7 +20,8 @@ beforeAll(async () => {
 
 const makePlan = (name: string, price = 0.25) =>
   makeOne(client, '/plans', {
-    ...{ name, currency_code: 'EUR' },
+    name,
+    currency_code: 'EUR',
     tariffs: [{ direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(price) }],
   })
 
@@ -44,8 +45,12 @@ const costOf = async (id: string): Promise<number | null> => {
 
 /** Inputs of a tariff with one price. */
 const allDay = (price: string) => ({
-  ...{ 'tariff-0-direction': 'IMPORT', 'tariff-0-type': 'COMMODITY', 'tariff-0-market': 'false' },
-  ...{ 'tariff-0-valid_from-0': '00:00', 'tariff-0-valid_to-0': '00:00', 'tariff-0-fixed-0': price },
+  'tariff-0-direction': 'IMPORT',
+  'tariff-0-type': 'COMMODITY',
+  'tariff-0-market': 'false',
+  'tariff-0-valid_from-0': '00:00',
+  'tariff-0-valid_to-0': '00:00',
+  'tariff-0-fixed-0': price,
 })
 
 describe('the pages of a plan', () => {
@@ -140,9 +145,16 @@ describe('the pages of a plan', () => {
 describe('the editor of tariffs', () => {
   const page = '/console/tariffs/new'
   const rows = {
-    ...{ 'valid_from-0': '06:00', 'valid_to-0': '22:00', 'fixed-0': '0.31' },
-    ...{ 'valid_from-1': '22:00', 'valid_to-1': '06:00', 'fixed-1': '0,24' },
-    ...{ 'months-0': 'All', 'days-0': 'All', 'months-1': '', 'days-1': '' },
+    'valid_from-0': '06:00',
+    'valid_to-0': '22:00',
+    'fixed-0': '0.31',
+    'valid_from-1': '22:00',
+    'valid_to-1': '06:00',
+    'fixed-1': '0,24',
+    'months-0': 'All',
+    'days-0': 'All',
+    'months-1': '',
+    'days-1': '',
   }
   const terms = { direction: 'IMPORT', type: 'COMMODITY', market: 'false', display_name: 'Copied' }
 
@@ -175,8 +187,11 @@ describe('the editor of tariffs', () => {
     expect((await visitor.get(copy)).text).toContain('name="fixed-0" value="0.3125"')
     const sites = [await makeSite('Editor site 2'), await makeSite('Editor site 3'), home]
     const sent = {
-      ...{ ...terms, locations: sites.join('\n'), 'fixed-0': '0.3125' },
-      ...{ 'valid_from-0': '00:00', 'valid_to-0': '00:00' },
+      ...terms,
+      locations: sites.join('\n'),
+      'fixed-0': '0.3125',
+      'valid_from-0': '00:00',
+      'valid_to-0': '00:00',
     }
     const checked = await visitor.send(copy, page, { ...sent, do: 'check' })
     expect(checked.text).toContain('2 locations get the tariff. Priced again: 6 stored records.')
@@ -218,8 +233,12 @@ describe('the editor of tariffs', () => {
     const edit = `/console/tariffs/${data[0]?.id}/prices`
     // 11:00 UTC is 12:00 in Berlin. The second record starts at 13:00.
     const sent = {
-      ...{ effective_from: '2026-03-10T13:00', 'fixed-0': '0.5', 'months-0': 'All', 'days-0': 'All' },
-      ...{ 'valid_from-0': '00:00', 'valid_to-0': '00:00' },
+      effective_from: '2026-03-10T13:00',
+      'fixed-0': '0.5',
+      'months-0': 'All',
+      'days-0': 'All',
+      'valid_from-0': '00:00',
+      'valid_to-0': '00:00',
     }
     const checked = await visitor.send(edit, edit, { ...sent, do: 'check' })
     expect(checked.text).toContain('Priced again: 1 stored record of 1 location.')

@@ -23,14 +23,18 @@ beforeAll(async () => {
   hour = Math.floor(Date.now() / hourMs) * hourMs
   const source = await makeOne(client, '/markets', { display_name: 'Own market', currency_code: 'EUR' })
   const prices = Array.from({ length: 24 }, (_, n) => ({
-    ...{ start_time: iso(hour + n * hourMs), end_time: iso(hour + (n + 1) * hourMs) },
+    start_time: iso(hour + n * hourMs),
+    end_time: iso(hour + (n + 1) * hourMs),
     value: (10 + n) / 100,
   }))
   await client.ask('PUT', `/markets/${source}/prices`, prices)
   const location = { timezone: 'Europe/Berlin', currency_code: 'EUR', market_sources: { import: source } }
   market = await makeOne(client, '/locations', location)
   await makeOne(client, '/tariffs', {
-    ...{ location_id: market, direction: 'IMPORT', type: 'COMMODITY', market_rates: true },
+    location_id: market,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    market_rates: true,
     schedule: [{ days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{}] }] }] }],
   })
   device = await makeOne(client, '/devices', { reference_id: 'Car of Ada' })
@@ -93,13 +97,18 @@ describe('the page of schedules', () => {
     const at = `/console/schedules?location_id=${market}`
     const fields = { device_id: 'dev_000000000000000000000000', energy: '22', power: 'much' }
     const wrong = await visitor.send(at, '/console/schedules/new', {
-      ...{ ...fields, start_time: local(hour), end_time: local(hour + hourMs) },
+      ...fields,
+      start_time: local(hour),
+      end_time: local(hour + hourMs),
     })
     expect(wrong.status).toBe(400)
     expect(wrong.text).toContain('id="power-fault">Enter a number above 0')
     expect(wrong.text).toContain('value="22"')
     const unknown = await visitor.send(at, '/console/schedules/new', {
-      ...{ ...fields, power: '11', start_time: local(hour), end_time: 'tomorrow' },
+      ...fields,
+      power: '11',
+      start_time: local(hour),
+      end_time: 'tomorrow',
     })
     expect(unknown.text).toContain('id="end_time-fault"')
   })
@@ -111,7 +120,8 @@ describe('the page of simulations', () => {
     const start = Date.UTC(2026, 2, 10, 11)
     await client.submit([bought(home, 10, iso(start), iso(start + hourMs))])
     const plan = await makeOne(client, '/plans', {
-      ...{ name: 'Plan B', currency_code: 'EUR' },
+      name: 'Plan B',
+      currency_code: 'EUR',
       tariffs: [{ direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.25) }],
       charges: [{ kind: 'FIXED', name: 'Plan fee', price: 0.2, per: 'MONTH' }],
     })
@@ -128,8 +138,13 @@ describe('the page of simulations', () => {
     expect(other.text).toContain('title="Exact: 4 EUR"')
     expect(other.text).not.toContain('standing charges:')
     await makeOne(client, '/charges', {
-      ...{ location_id: home, kind: 'FIXED', name: 'Plan fee', price: 0.1, per: 'MONTH' },
-      ...{ start_date: '2026-03-28', component: 'fixed' },
+      location_id: home,
+      kind: 'FIXED',
+      name: 'Plan fee',
+      price: 0.1,
+      per: 'MONTH',
+      start_date: '2026-03-28',
+      component: 'fixed',
     })
     const partly = await visitor.get(`/console/simulations?${query}&plan=${plan}`)
     for (const name of ['fixed: Plan fee', '2026-03'])
@@ -142,7 +157,10 @@ describe('the page of simulations', () => {
 describe('the name of a location', () => {
   it('is on the pages of its prices and simulations', async () => {
     const named = await makeOne(client, '/locations', {
-      ...{ timezone: 'UTC', currency_code: 'EUR', reference_id: 'site-7', display_name: 'Quay, north' },
+      timezone: 'UTC',
+      currency_code: 'EUR',
+      reference_id: 'site-7',
+      display_name: 'Quay, north',
     })
     const tariff = { direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.3) }
     await makeOne(client, '/tariffs', { ...tariff, location_id: named })

@@ -18,7 +18,12 @@ beforeAll(async () => {
   visitor = await signIn(base, account, key)
   home = await makeHome(client, { import: 0.3 })
   await makeOne(client, '/charges', {
-    ...{ location_id: home, kind: 'FIXED', name: 'Standing fee', component: 'base', price: 2, per: 'MONTH' },
+    location_id: home,
+    kind: 'FIXED',
+    name: 'Standing fee',
+    component: 'base',
+    price: 2,
+    per: 'MONTH',
   })
   await client.submit([bought(home, 10, '2026-03-10T11:00:00Z', '2026-03-10T12:00:00Z')])
 })
@@ -54,7 +59,8 @@ describe('the page of a statement', () => {
 
   it('compares the bill with another plan', async () => {
     const plan = await makeOne(client, '/plans', {
-      ...{ name: 'Cheaper plan', currency_code: 'EUR' },
+      name: 'Cheaper plan',
+      currency_code: 'EUR',
       tariffs: [{ direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.1) }],
     })
     await makeOne(client, '/plans', { name: 'Plan in pounds', currency_code: 'GBP', tariffs: [] })
@@ -120,8 +126,15 @@ describe('the power of a statement', () => {
     const press = await makeOne(client, '/devices', { reference_id: `press-${plant}` })
     const oven = await makeOne(client, '/devices', { reference_id: `oven-${plant}` })
     await makeOne(client, '/charges', {
-      ...{ location_id: plant, kind: 'DEMAND', name: 'Peak power', component: 'grid', start_date: '2026-02-01' },
-      ...{ price: 8, interval_minutes: 60, per: 'MONTH', ...charge },
+      location_id: plant,
+      kind: 'DEMAND',
+      name: 'Peak power',
+      component: 'grid',
+      start_date: '2026-02-01',
+      price: 8,
+      interval_minutes: 60,
+      per: 'MONTH',
+      ...charge,
     })
     const hour = (device_id: string, kwh: number, day: string) =>
       bought(plant, kwh, `${day}T10:00:00Z`, `${day}T11:00:00Z`, { device_id })
@@ -151,7 +164,9 @@ describe('the power of a statement', () => {
 
   it('shows the weights of powers, and the earlier months of a rule', async () => {
     const { text } = await pageOf({
-      ...{ highest: 2, distinct_days: true, ratchet: { share: 2, months: 1 } },
+      highest: 2,
+      distinct_days: true,
+      ratchet: { share: 2, months: 1 },
       windows: [{ months: ['Mar'], weight: 0.5 }, { weight: 1 }],
     })
     // (50 × 0.5 + 36 × 0.5) / 2 = 21.5 kW. February has (30 + 0) / 2 = 15 kW, so at least 30 kW are billed.
@@ -175,8 +190,14 @@ describe('the powers of many charges', () => {
     const plant = await makeHome(client, { import: 0.2 }, { timezone: 'UTC' })
     const demand = (number: number) =>
       makeOne(client, '/charges', {
-        ...{ location_id: plant, kind: 'DEMAND', name: `Power ${number}`, component: 'grid', price: number },
-        ...{ interval_minutes: 60, per: 'MONTH', start_date: '2026-03-01' },
+        location_id: plant,
+        kind: 'DEMAND',
+        name: `Power ${number}`,
+        component: 'grid',
+        price: number,
+        interval_minutes: 60,
+        per: 'MONTH',
+        start_date: '2026-03-01',
       })
     const pageText = async () => textOf((await visitor.get(`/console/statements?location_id=${plant}&${march}`)).text)
     const explained = (text: string) => [...text.matchAll(/Power of “(Power \d)”/g)].map(([, name]) => name)
@@ -204,7 +225,13 @@ describe('the deletion and the change of a charge', () => {
     const place = await makeHome(client, { import: 0.3 })
     const fee = (start_date: string | null, end_date: string | null) =>
       makeOne(client, '/charges', {
-        ...{ location_id: place, kind: 'FIXED', name: 'Fee', price: 2, per: 'MONTH', start_date, end_date },
+        location_id: place,
+        kind: 'FIXED',
+        name: 'Fee',
+        price: 2,
+        per: 'MONTH',
+        start_date,
+        end_date,
       })
     const [open, april] = [await fee(null, null), await fee('2026-04-01', '2026-05-01')]
     const pages = [open, april].map(id => `/console/charges/${id}`)

@@ -48,7 +48,8 @@ it('an empty page shows a request to paste that the API accepts', { timeout: 60_
     loc: await makeOne(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' }),
     dev: await makeOne(client, '/devices', { reference_id: 'Pasted device' }),
     pln: await makeOne(client, '/plans', {
-      ...{ name: 'Pasted plan', currency_code: 'EUR' },
+      name: 'Pasted plan',
+      currency_code: 'EUR',
       tariffs: [{ direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.2) }],
     }),
   }

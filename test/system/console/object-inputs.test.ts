@@ -80,16 +80,18 @@ const formsOf = (page: string, text: string): readonly FoundForm[] =>
 
 /** Values of other inputs that have no first value. */
 const needed: Readonly<Record<string, string>> = {
-  ...{
-    energy: '5',
-    power: '11',
-    start_date: '2026-01-01',
-    price: '9.9',
-    timezone: 'Europe/Berlin',
-    currency_code: 'EUR',
-  },
+  energy: '5',
+  power: '11',
+  start_date: '2026-01-01',
+  price: '9.9',
+  timezone: 'Europe/Berlin',
+  currency_code: 'EUR',
   file: `start,end,value,unit,location_reference\n${at(5)},${at(4)},1,KWH,${references.location}\n`,
-  ...{ name: 'Standing charge', component: 'base', kind: 'FIXED', do: 'check', start: '2029-12-01T00:00' },
+  name: 'Standing charge',
+  component: 'base',
+  kind: 'FIXED',
+  do: 'check',
+  start: '2029-12-01T00:00',
 }
 
 const send = async ({ page, method, action, fields, inputs }: FoundForm, name: string, value: string) => {

@@ -51,7 +51,8 @@ type Loaded = Pick<Measured, 'kind' | 'bytes' | 'firstCpuMs'> & { readonly path:
 
 const fill = async (client: Client): Promise<void> => {
   const plan = await makeOne(client, '/plans', {
-    ...{ name: 'All sites', currency_code: 'EUR' },
+    name: 'All sites',
+    currency_code: 'EUR',
     tariffs: [{ direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.3) }],
   })
   const names = Array.from({ length: locationCount }, (_, index) => `site-${index}`)

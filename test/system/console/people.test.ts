@@ -110,11 +110,15 @@ describe('a session', () => {
     await signIn(other, user.address)
     const next = 'another long password'
     const wrong = await visitor.send('/console/me', '/console/me/password', {
-      ...{ current: 'wrong password', password: next, repeated: next },
+      current: 'wrong password',
+      password: next,
+      repeated: next,
     })
     expect([wrong.status, wrong.text.includes('The current password is wrong')]).toEqual([400, true])
     const done = await visitor.send('/console/me', '/console/me/password', {
-      ...{ current: password, password: next, repeated: next },
+      current: password,
+      password: next,
+      repeated: next,
     })
     expect([done.status, done.to]).toEqual([303, '/console/me?done=saved'])
     expect((await visitor.get('/console/me')).status).toBe(200)

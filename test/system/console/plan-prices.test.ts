@@ -98,7 +98,9 @@ describe.skipIf(!hasBrowser)('the form of the prices of a plan', () => {
         from: null,
         tariffs: [
           {
-            ...{ direction: 'IMPORT', type: 'COMMODITY', market_rates: false },
+            direction: 'IMPORT',
+            type: 'COMMODITY',
+            market_rates: false,
             schedule: [{ days_and_hours: [{ hours: [{ rate: [{ fixed: 0.2516 }] }, { rate: [{ fixed: 0.1828 }] }] }] }],
           },
         ],

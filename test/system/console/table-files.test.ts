@@ -76,7 +76,9 @@ beforeAll(async () => {
 describe('the tables of the console', () => {
   it('have a CSV file with all their rows, on each page', { timeout: 240_000 }, async () => {
     const calendar = await makeOne(client, '/calendars', {
-      ...{ name: 'Berlin', country_code: 'DE', day_types: [{ name: 'fair', dates: ['2026-09-19', '2026-09-20'] }] },
+      name: 'Berlin',
+      country_code: 'DE',
+      day_types: [{ name: 'fair', dates: ['2026-09-19', '2026-09-20'] }],
     })
     const faults: string[] = []
     const found = new Set<string>()

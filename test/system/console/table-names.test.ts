@@ -42,8 +42,12 @@ beforeAll(async () => {
   await client.ask('POST', `/schedules/amount/${location}`, {
     data: [
       {
-        ...{ device_id, start_time: at(-2), end_time: at(-8), tariff_direction: 'IMPORT' },
-        ...{ energy: { units: 'KWH', value: 5 }, max_power: { units: 'KW', value: 11 } },
+        device_id,
+        start_time: at(-2),
+        end_time: at(-8),
+        tariff_direction: 'IMPORT',
+        energy: { units: 'KWH', value: 5 },
+        max_power: { units: 'KW', value: 11 },
       },
     ],
   })

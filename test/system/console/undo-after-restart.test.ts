@@ -29,7 +29,9 @@ it('a shown undo works after a restart of the service, and a lost one leaves the
   expect(saved).not.toContain('Undo this change')
   expect(await name()).toBe('Third name')
   const undone = await fetch(`${next}${page}/edit`, {
-    ...{ method: 'POST', redirect: 'manual', headers: { cookie, origin: next } },
+    method: 'POST',
+    redirect: 'manual',
+    headers: { cookie, origin: next },
     body: new URLSearchParams(fields),
   })
   expect([undone.status, await name()]).toEqual([303, 'First name'])

@@ -38,7 +38,10 @@ it('a started service warms the pages of people with a session, and of nobody el
   const [, csrf = ''] = /name="csrf" value="(\w+)"/.exec(text) ?? []
   const body = new URLSearchParams({ csrf, form: crypto.randomUUID() })
   const signedOut = await fetch(`${next}/console/sign-out`, {
-    ...{ method: 'POST', redirect: 'manual', headers: { cookie, origin: next }, body },
+    method: 'POST',
+    redirect: 'manual',
+    headers: { cookie, origin: next },
+    body,
   })
   expect(signedOut.status).toBe(303)
   await system.killAndStart()

@@ -89,7 +89,9 @@ describe('the object of a cost', () => {
     const posted = await client.ask('POST', `/costs/interval/${customer}?aggregation=DAY`, span)
     const nothing = { energy: { value: 0 }, tariff: { cost: { value: 0, confidence: 1 } } }
     expect(posted).toMatchObject({
-      ...{ object_id: customer, currency_code: 'XXX', location_timezone: 'UTC' },
+      object_id: customer,
+      currency_code: 'XXX',
+      location_timezone: 'UTC',
       data: [
         { ...nothing, start_time: '2025-03-30T00:00:00Z', end_time: '2025-03-31T00:00:00Z' },
         { ...nothing, start_time: '2025-03-31T00:00:00Z', end_time: '2025-04-01T00:00:00Z' },

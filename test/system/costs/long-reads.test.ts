@@ -17,17 +17,16 @@ const iso = (day: number): string => new Date(first + day * dayMs).toISOString()
 
 /** Tariff with a new price every minute. */
 const everyMinute = {
-  ...{ direction: 'IMPORT', type: 'COMMODITY' },
+  direction: 'IMPORT',
+  type: 'COMMODITY',
   schedule: [
     {
       days_and_hours: [
         {
           hours: Array.from({ length: bands }, (_, minute) => ({
-            ...{
-              valid_from: clock(minute),
-              valid_to: clock(minute + 1),
-              rate: [{ fixed: (100 + (minute % 7)) / 1000 }],
-            },
+            valid_from: clock(minute),
+            valid_to: clock(minute + 1),
+            rate: [{ fixed: (100 + (minute % 7)) / 1000 }],
           })),
         },
       ],

@@ -127,7 +127,10 @@ it('stored costs follow new prices of a tariff from their start, and the tiers c
     },
   ]
   const id = await makeOne(client, '/tariffs', {
-    ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: tiers(0.1, 0.5) },
+    location_id: home,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    schedule: tiers(0.1, 0.5),
   })
   await client.submit([
     oneHour(home, 10, 8, 4, 'before'),
@@ -180,7 +183,10 @@ it('stored costs follow a late market price and a corrected market price', async
   const market = await makeMarket()
   const home = await makeHome(client, {}, { market_sources: { import: market } })
   await makeOne(client, '/tariffs', {
-    ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY', market_rates: true },
+    location_id: home,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    market_rates: true,
     schedule: [
       {
         months: ['All'],
@@ -209,7 +215,9 @@ it('stored costs follow the zone of their location', async () => {
     { valid_from: '10:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.9 }] },
   ]
   await makeOne(client, '/tariffs', {
-    ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY' },
+    location_id: home,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
     schedule: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }],
   })
   // 08:00Z is 10:00 in Berlin in summer, and 09:00 in London.

@@ -21,7 +21,10 @@ type StoredRecord = {
 
 const addTariff = (locationId: string, rate: readonly Rate[], more: object = {}) =>
   makeOne(client, '/tariffs', {
-    ...{ location_id: locationId, direction: 'IMPORT', type: 'COMMODITY', ...more },
+    location_id: locationId,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    ...more,
     schedule: [
       {
         months: ['All'],

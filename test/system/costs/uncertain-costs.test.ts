@@ -22,7 +22,10 @@ beforeAll(async () => {
   home = await makeHome(client, { export: 0.05 }, { customer_id: customer })
   device = await makeOne(client, '/devices', { reference_id: 'meter' })
   await makeOne(client, '/tariffs', {
-    ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.3) },
+    location_id: home,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    schedule: priceSchedule(0.3),
     contract_end_date: contractEnd,
   })
   const session = { session_reference_id: 'night' }
@@ -83,7 +86,9 @@ describe('estimated and provisional energy of costs', () => {
     await client.submit([estimate])
     const wh = 1_000_000_000n
     expect(await expectSums()).toEqual({
-      ...{ energy: before.energy + wh, estimated: before.estimated + wh, provisional: before.provisional + wh },
+      energy: before.energy + wh,
+      estimated: before.estimated + wh,
+      provisional: before.provisional + wh,
     })
     await client.submit([{ ...estimate, value: 0 }])
     expect(await expectSums()).toEqual(before)
@@ -91,7 +96,9 @@ describe('estimated and provisional energy of costs', () => {
 
   it('is that of the statement of the same days', async () => {
     const { totals } = (await postStatement(client, home, {
-      ...{ start_date: '2025-06-09', end_date: '2025-06-12', expect: 'NOTHING' },
+      start_date: '2025-06-09',
+      end_date: '2025-06-12',
+      expect: 'NOTHING',
       rounding: { profile: 'LARGEST_REMAINDER' },
     })) as unknown as { totals: { estimated_energy: number; provisional_energy: number } }
     const [bill, sold] = [
@@ -105,7 +112,9 @@ describe('estimated and provisional energy of costs', () => {
 
   it('is in the costs of a device, of a session and of its records', async () => {
     expect(sumsOf(await costOfInterval(client, device, days))).toEqual({
-      ...{ energy: 3_000_000_000n, estimated: 3_000_000_000n, provisional: 0n },
+      energy: 3_000_000_000n,
+      estimated: 3_000_000_000n,
+      provisional: 0n,
     })
     for (const query of ['', '?include_records=true']) {
       const cost = await askExactly<ExactEnergyCost>(client, 'POST', `/costs/session/night${query}`, {})

@@ -27,7 +27,8 @@ const schedule = [
         days: ['All'],
         hours: [
           {
-            ...{ valid_from: '06:00:00', valid_to: '22:00:00' },
+            valid_from: '06:00:00',
+            valid_to: '22:00:00',
             rate: [
               { fixed: 0.387654321, to_kwh: 20 },
               { fixed: 0.298765432, to_kwh: 45 },

@@ -102,7 +102,9 @@ describe('the command export', () => {
     const sums = { energy_wh: '6000', cost: { EUR: '1.5' }, unpriced_records: 0 }
     expect(JSON.parse(done.out)).toMatchObject({ file: out, rows: 2, format: 'csv', sums })
     expect(JSON.parse(readFileSync(`${out}.manifest.json`, 'utf8'))).toMatchObject({
-      ...{ rows: 2, sums, version: expect.stringMatching(/^[0-9]+[.][0-9]+[.][0-9]+$/) },
+      rows: 2,
+      sums,
+      version: expect.stringMatching(/^[0-9]+[.][0-9]+[.][0-9]+$/),
     })
     expect(readFileSync(out, 'utf8').split('\r\n')).toHaveLength(4)
     const client = await system.login()

@@ -25,8 +25,13 @@ it.each([
   const client = await system.login()
   const location = await makeHome(client, { import: 0.25 })
   const records = references.map((reference, index) => ({
-    ...{ location_id: location, units: 'KWH', value: 1, start_time: hourOf(index), end_time: hourOf(index + 1) },
-    ...{ session_reference_id: reference, record_reference_id: reference },
+    location_id: location,
+    units: 'KWH',
+    value: 1,
+    start_time: hourOf(index),
+    end_time: hourOf(index + 1),
+    session_reference_id: reference,
+    record_reference_id: reference,
   }))
   await client.submit(records)
   const { base_url: url, test_key: key } = system.sandbox()

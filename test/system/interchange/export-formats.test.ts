@@ -133,7 +133,8 @@ describe('costs as charge detail records', () => {
   it('of one session need no location', async () => {
     await openSession('session-alone')
     const { exitCode, report } = await exportFile('costs', 'ocpi-cdr-2.2.1', {
-      ...{ session: 'session-alone', frame: frameFile },
+      session: 'session-alone',
+      frame: frameFile,
       ...span,
     })
     expect([exitCode, report.rows]).toEqual([0, 1])

@@ -37,7 +37,11 @@ const importRest = async (values: (index: number) => string, doneLine: number, t
   const [form, columns, rules] = [readCsvForm(options), readReadingColumns(options), readCsvRules(options, null)]
   const source = csvReadingSource(opened.chunks(nothing), form, columns, rules)
   const report = await importReadings({
-    ...{ file: opened, source, isDryRun: false, stateOptions: 'test', at: Date.UTC(2026, 1, 1) },
+    file: opened,
+    source,
+    isDryRun: false,
+    stateOptions: 'test',
+    at: Date.UTC(2026, 1, 1),
     target: await openTarget({ options: { 'base-url': baseUrl }, variables }),
     progress: { addBytes: nothing, show: nothing, wait: nothing, end: nothing },
     signal: new AbortController().signal,

@@ -56,7 +56,8 @@ it('standard input is read as a file', async () => {
   const args = ['import', 'readings', '-', '--location', location, '--unit', 'WH', '--base-url', baseUrl, '--json']
   const folder = makeTestFolder()
   const child = spawn(process.execPath, [program, ...args], {
-    ...{ cwd: folder, stdio: ['pipe', 'pipe', 'inherit'] },
+    cwd: folder,
+    stdio: ['pipe', 'pipe', 'inherit'],
     env: { PATH: process.env['PATH'], WATTLEDGER_API_KEY: key, WATTLEDGER_DATA_DIR: folder },
   })
   child.stdin?.end('start,end,value\n2026-01-01T00:00:00Z,2026-01-01T01:00:00Z,500\n')

@@ -97,7 +97,9 @@ it('the report tells the warnings of the receipts with the lines of the file', a
 
 it('warnings of several submissions are added by code, with the first 100 lines', () => {
   const warning = (records: number, line: number) => ({
-    ...{ code: 'implausible_energy', message: 'Check it.', records },
+    code: 'implausible_energy',
+    message: 'Check it.',
+    records,
     lines: Array.from({ length: Math.min(records, 100) }, (_, index) => line + index),
   })
   const sum = sumWarnings([warning(70, 2), warning(70, 5_002)])

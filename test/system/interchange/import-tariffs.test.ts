@@ -11,8 +11,11 @@ beforeAll(async () => {
 })
 
 const rate = (price: number, more: object = {}) => ({
-  ...{ label: 'own-1', name: 'Own rate', energyratestructure: [[{ rate: price }]] },
-  ...{ fixedchargefirstmeter: 10, fixedchargeunits: '$/month' },
+  label: 'own-1',
+  name: 'Own rate',
+  energyratestructure: [[{ rate: price }]],
+  fixedchargefirstmeter: 10,
+  fixedchargeunits: '$/month',
   ...more,
 })
 
@@ -124,8 +127,11 @@ describe('an import of tariffs', () => {
     const unitRates = (day: number, pence: number) => ({
       results: [
         {
-          ...{ value_exc_vat: pence, value_inc_vat: pence, payment_method: null },
-          ...{ valid_from: `2026-01-${day}T00:00:00Z`, valid_to: `2026-01-${day + 1}T00:00:00Z` },
+          value_exc_vat: pence,
+          value_inc_vat: pence,
+          payment_method: null,
+          valid_from: `2026-01-${day}T00:00:00Z`,
+          valid_to: `2026-01-${day + 1}T00:00:00Z`,
         },
       ],
     })
@@ -138,8 +144,11 @@ describe('an import of tariffs', () => {
     }
     expect(await client.ask('GET', `/markets/${sources.import}`)).toMatchObject({ timezone: 'Europe/London' })
     const hour = (day: number) => ({
-      ...{ location_id: location, units: 'KWH', value: 10 },
-      ...{ start_time: `2026-01-${day}T10:00:00Z`, end_time: `2026-01-${day}T11:00:00Z` },
+      location_id: location,
+      units: 'KWH',
+      value: 10,
+      start_time: `2026-01-${day}T10:00:00Z`,
+      end_time: `2026-01-${day}T11:00:00Z`,
     })
     await client.submit([hour(10), hour(11)])
     const span = { start_time: '2026-01-10T00:00:00Z', end_time: '2026-01-12T00:00:00Z' }

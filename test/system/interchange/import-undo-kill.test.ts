@@ -50,8 +50,11 @@ it('an undo that is killed is repeated with the result of an undo that ends; aft
     let client = await login(system.sandbox)
     const home = await makeHome(client, { import: 0.25 }, { timezone: 'UTC' })
     const rows = Array.from({ length: rowCount }, (_, index) => ({
-      ...{ location_id: home, units: 'WH', value: 5 },
-      ...{ start_time: quarter(index), end_time: quarter(index + 1) },
+      location_id: home,
+      units: 'WH',
+      value: 5,
+      start_time: quarter(index),
+      end_time: quarter(index + 1),
     }))
     const older = rows.flatMap((row, index) => (isOlder(index) ? [{ ...row, value: 2 }] : []))
     await submitRows(client, '/meters/interval', older)

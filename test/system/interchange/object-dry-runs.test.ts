@@ -69,7 +69,13 @@ const writeRows = (rows: readonly (Row | string)[]): string => {
 
 /** What a report says about its rows, without the ids of new objects and the file of refused rows. */
 const outcomeOf = ({ rows, accepted, created, unchanged, changed, refused, imported, error }: ImportReport) => ({
-  ...{ rows, accepted, created, unchanged, changed, refused, error },
+  rows,
+  accepted,
+  created,
+  unchanged,
+  changed,
+  refused,
+  error,
   imported: imported.map(({ object, name, from }) => ({ object, name, from })),
 })
 

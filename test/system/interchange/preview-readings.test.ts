@@ -29,13 +29,22 @@ it('a dry run of daily values shows the local days that the import stores', asyn
   ]
   const { report } = await runImport(system.sandbox(), 'readings', [file, ...options, '--dry-run'])
   expect(report.preview).toMatchObject({
-    ...{ zone: 'Europe/Berlin', time_label: 'start', summed: 3, is_complete: true },
+    zone: 'Europe/Berlin',
+    time_label: 'start',
+    summed: 3,
+    is_complete: true,
     totals: [{ direction: 'IMPORT', records: 3, kwh: '71.5' }],
     first: [
       {
-        ...{ line: 2, direction: 'IMPORT', kind: 'record', value: '24.5', units: 'KWH' },
-        ...{ start_time: '2026-03-27T23:00:00Z', end_time: '2026-03-28T23:00:00Z' },
-        ...{ local_start_time: '2026-03-28T00:00:00+01:00', local_end_time: '2026-03-29T00:00:00+01:00' },
+        line: 2,
+        direction: 'IMPORT',
+        kind: 'record',
+        value: '24.5',
+        units: 'KWH',
+        start_time: '2026-03-27T23:00:00Z',
+        end_time: '2026-03-28T23:00:00Z',
+        local_start_time: '2026-03-28T00:00:00+01:00',
+        local_end_time: '2026-03-29T00:00:00+01:00',
       },
       { line: 4, start_time: '2026-03-28T23:00:00Z', local_end_time: '2026-03-30T00:00:00+02:00' },
       { line: 5, start_time: '2026-03-29T22:00:00Z' },
@@ -78,16 +87,19 @@ it('the sums of a preview are those of the first 100,000 records, of the first a
   const preview = previewReadings({ zone: timeZone('UTC') })
   const hourMs = 3_600_000
   const readings = Array.from({ length: 100_001 }, (_, index) => ({
-    ...{
-      line: index + 2,
-      isRegister: false,
-      isRestart: false,
-      location: { id: 'loc' },
-      device: null,
-      directions: null,
-    },
-    ...{ sessionReferenceId: null, recordReferenceId: null, confidence: null, units: 'WH' as const, value: '500' },
-    ...{ start: index * hourMs, end: (index + 1) * hourMs },
+    line: index + 2,
+    isRegister: false,
+    isRestart: false,
+    location: { id: 'loc' },
+    device: null,
+    directions: null,
+    sessionReferenceId: null,
+    recordReferenceId: null,
+    confidence: null,
+    units: 'WH' as const,
+    value: '500',
+    start: index * hourMs,
+    end: (index + 1) * hourMs,
   }))
   preview.add({ intervals: readings, registers: new Map() }, [])
   const { first, days, totals, summed, is_complete: isComplete } = preview.end()
@@ -108,6 +120,7 @@ it.each([
   const args = [write('one.csv', [header, row]), '--location', location, '--unit', 'KWH', ...interval, ...more]
   const { report } = await runImport(system.sandbox(), 'readings', [...args, '--dry-run'])
   expect(report.preview).toMatchObject({
-    ...{ time_label: label, first: [{ start_time: '2026-03-01T00:00:00Z', end_time: '2026-03-01T01:00:00Z' }] },
+    time_label: label,
+    first: [{ start_time: '2026-03-01T00:00:00Z', end_time: '2026-03-01T01:00:00Z' }],
   })
 })

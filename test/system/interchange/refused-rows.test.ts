@@ -61,11 +61,17 @@ const run = async (
   const [form, columns, rules] = [readCsvForm(options), readReadingColumns(options), readCsvRules(options, null)]
   const interruption = new AbortController()
   return importReadings({
-    ...{ file, isDryRun, stateOptions, at: Date.UTC(2026, 1, 1), signal: interruption.signal },
+    file,
+    isDryRun,
+    stateOptions,
+    at: Date.UTC(2026, 1, 1),
+    signal: interruption.signal,
     source: csvReadingSource(file.chunks(nothing), form, columns, rules),
     target: await openTarget({ options: { 'base-url': baseUrl }, variables }),
     progress: {
-      ...{ addBytes: nothing, wait: nothing, end: nothing },
+      addBytes: nothing,
+      wait: nothing,
+      end: nothing,
       show: () => (isInterrupted ? interruption.abort() : undefined),
     },
   })

@@ -19,9 +19,19 @@ const readings = 12_000
 const from = Date.parse('2026-01-01T00:00:00Z')
 
 const record = (index: number): ExportedRecord => ({
-  ...{ id: `${index}`, start: from + index * 60_000, end: from + (index + 1) * 60_000, locationId: 'loc_1' },
-  ...{ energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT', sessionReferenceId: null, currencyCode: 'EUR' },
-  ...{ deviceId: null, energy: 1_000_000n, cost: null, confidence: 1_000_000, pieces: [] },
+  id: `${index}`,
+  start: from + index * 60_000,
+  end: from + (index + 1) * 60_000,
+  locationId: 'loc_1',
+  energyFlowDirection: 'INBOUND',
+  tariffDirection: 'IMPORT',
+  sessionReferenceId: null,
+  currencyCode: 'EUR',
+  deviceId: null,
+  energy: 1_000_000n,
+  cost: null,
+  confidence: 1_000_000,
+  pieces: [],
 })
 
 it('an interrupted import of Green Button continues after the last acknowledged entry', async () => {
@@ -40,14 +50,23 @@ it('an interrupted import of Green Button continues after the last acknowledged 
     const interruption = new AbortController()
     const nothing = (): void => undefined
     return importReadings({
-      ...{ file: source, target, at: from, isDryRun: false, stateOptions: 'test', signal: interruption.signal },
+      file: source,
+      target,
+      at: from,
+      isDryRun: false,
+      stateOptions: 'test',
+      signal: interruption.signal,
       progress: {
-        ...{ addBytes: nothing, wait: nothing, end: nothing },
+        addBytes: nothing,
+        wait: nothing,
+        end: nothing,
         show: () => onCommit(() => interruption.abort()),
       },
       source: greenButtonSource({
         open: () => openArchive(source.chunks(nothing)),
-        ...{ location: { id: location }, costs: collectFileCosts(), deviceOf: () => Promise.resolve(null) },
+        location: { id: location },
+        costs: collectFileCosts(),
+        deviceOf: () => Promise.resolve(null),
       }),
     })
   }

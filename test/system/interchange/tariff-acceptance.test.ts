@@ -70,7 +70,9 @@ beforeAll(async () => {
 const recordsOf = (locationId: string, shapes: readonly Shape[]): readonly object[] =>
   shapes.flatMap(({ start, hours, base, step, modulo, direction }) =>
     Array.from({ length: hours }, (_, hour) => ({
-      ...{ location_id: locationId, units: 'WH', value: base + ((hour * step) % modulo) },
+      location_id: locationId,
+      units: 'WH',
+      value: base + ((hour * step) % modulo),
       ...(direction === 'EXPORT' ? { energy_flow_direction: 'OUTBOUND' } : {}),
       tariff_direction: direction,
       start_time: new Date(Date.parse(start) + hour * 3_600_000).toISOString(),

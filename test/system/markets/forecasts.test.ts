@@ -36,7 +36,10 @@ const marketHome = async (): Promise<{ readonly market: string; readonly home: s
   const home = await makeHome(client, {}, { market_sources: { import: market } })
   const hours = [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{}] }]
   await makeOne(client, '/tariffs', {
-    ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY', market_rates: true },
+    location_id: home,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    market_rates: true,
     schedule: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }],
   })
   return { market, home }

@@ -55,7 +55,10 @@ describe('a batch', () => {
     const home = await makeHome(client, { import: 0.1 })
     const readings = async (...data: readonly (readonly [hour: number, value: number])[]): Promise<string> => {
       const body = {
-        ...{ location_id: home, energy_flow_direction: 'INBOUND', tariff_direction: 'IMPORT', units: 'KWH' },
+        location_id: home,
+        energy_flow_direction: 'INBOUND',
+        tariff_direction: 'IMPORT',
+        units: 'KWH',
         data: data.map(([hour, value]) => ({ time: Date.parse(at(hour)) / 1000, value })),
       }
       return ((await client.ask('PUT', '/meters/cumulative/epoch', body)) as Batch).id

@@ -30,7 +30,9 @@ const read = (home: string, ...readings: readonly SentReading[]): Promise<Receip
 
 const readDevice = async (object: object, ...readings: readonly SentReading[]): Promise<Receipt> => {
   const data = readings.map(([at, value, restart]) => ({
-    ...{ time: hour(at), value, record_reference_id: `${at}` },
+    time: hour(at),
+    value,
+    record_reference_id: `${at}`,
     ...(restart === undefined ? {} : { restart }),
   }))
   const { id } = (await client.ask('PUT', '/meters/cumulative/epoch', { ...object, units: 'KWH', data })) as Receipt
@@ -211,7 +213,9 @@ describe('the register of a device or location', () => {
 const tiers = async (home: string): Promise<void> => {
   const rate = [{ fixed: 0.1, to_kwh: 10 }, { fixed: 0.5 }]
   await makeOne(client, '/tariffs', {
-    ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY' },
+    location_id: home,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
     schedule: [
       {
         months: ['All'],

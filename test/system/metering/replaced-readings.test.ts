@@ -101,8 +101,11 @@ it('a submission of an import is accepted with its import, and counts as others 
   const home = await makeMeter()
   const client = await system.login()
   const record = {
-    ...{ location_id: home, units: 'KWH', value: 1 },
-    ...{ start_time: '2026-03-01T00:00:00Z', end_time: '2026-03-01T01:00:00Z' },
+    location_id: home,
+    units: 'KWH',
+    value: 1,
+    start_time: '2026-03-01T00:00:00Z',
+    end_time: '2026-03-01T01:00:00Z',
   }
   const submit = async (value: number): Promise<number> => {
     const { id } = (await client.ask('PUT', '/meters/interval?import_id=a-file', [{ ...record, value }])) as Receipt

@@ -177,7 +177,7 @@ describe("a day's total and its hours", () => {
         const [inStatement] = (await warningsOf('POST', `/statements/${home}`, statement)) ?? []
         const place = { location_id: home, device_id: device }
         expect([inCost, inStatement]).toMatchObject([place, place])
-        return [inCost, inStatement].map(one => ({ ...one, ...{ location_id: '', device_id: '' } }))
+        return [inCost, inStatement].map(one => ({ ...one, location_id: '', device_id: '' }))
       }),
     )
     expect(warnings[0]).toEqual(warnings[1])

@@ -131,7 +131,10 @@ describe('a month of 22,000 rows at one location', () => {
     ).data
     await fixture.client.ask('DELETE', `/tariffs/${tariff?.id}?void=true`)
     await fixture.client.ask('POST', '/tariffs', {
-      ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.3) },
+      location_id: home,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      schedule: priceSchedule(0.3),
     })
     await fixture.waitUntilRead(longestMs)
     const [counts] =

@@ -121,15 +121,14 @@ describe('rows of the same version', () => {
     for (let round = 1; round <= rounds; round += 1) {
       const rows = Array.from({ length: 300 }, (_, i) =>
         costRow({
-          ...{
-            ...fixture.tenant,
-            locationId,
-            recordId: hexId('', i),
-            start: start + i * 86_400_000,
-            version: 7n,
-            sourceVersion: 7n,
-          },
-          ...{ cost: BigInt(round), pieces: [] },
+          ...fixture.tenant,
+          locationId,
+          recordId: hexId('', i),
+          start: start + i * 86_400_000,
+          version: 7n,
+          sourceVersion: 7n,
+          cost: BigInt(round),
+          pieces: [],
         }),
       )
       await fixture.clickHouse.insert(

@@ -204,7 +204,8 @@ describe('an error in the pure code', () => {
     const failed = await letters('cost_failed')
     expect(failed).toHaveLength(before + 1)
     expect(await fixture.client.ask('GET', `/meters/batch?batch_id=${id}`)).toMatchObject({
-      ...{ records_accepted: 2, records_processed: 1 },
+      records_accepted: 2,
+      records_processed: 1,
       failed_records: [{ record_num: 1, error: expect.any(String) }],
     })
     fixture.gate.unpriceable.clear()

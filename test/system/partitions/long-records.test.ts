@@ -56,7 +56,11 @@ afterEach(() => fixture.stop())
 const makeMarketHome = async (): Promise<string> => {
   const home = await makeHome(fixture.client, {}, { timezone: 'UTC', market_sources: { import: market } })
   await makeOne(fixture.client, '/tariffs', {
-    ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY', market_rates: true, schedule: marketSchedule },
+    location_id: home,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    market_rates: true,
+    schedule: marketSchedule,
   })
   return home
 }

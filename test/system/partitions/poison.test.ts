@@ -38,8 +38,13 @@ const recordOf = (location: string, recordNumber: number, recordReferenceId: str
     locationId: location,
     deviceId: null,
     ...({ energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' } as const),
-    ...{ start, end: start + hourMs, energy: 2_000_000_000n, confidence: 1_000_000 },
-    ...{ ...noTexts, recordReferenceId, recordNumber },
+    start,
+    end: start + hourMs,
+    energy: 2_000_000_000n,
+    confidence: 1_000_000,
+    ...noTexts,
+    recordReferenceId,
+    recordNumber,
   }
   return { ...record, recordId: recordIdDigits(tenant(), record) }
 }
@@ -139,8 +144,12 @@ const listed = async (reference: string): Promise<readonly unknown[]> => {
 describe('poison messages in a partition', () => {
   it('do not delay the records after them by more than 5 s', { timeout: 120_000 }, async () => {
     const sent = {
-      ...{ location_id: locationId, record_reference_id: 'behind', units: 'KWH', value: 2 },
-      ...{ start_time: '2025-06-02T10:00:00Z', end_time: '2025-06-02T11:00:00Z' },
+      location_id: locationId,
+      record_reference_id: 'behind',
+      units: 'KWH',
+      value: 2,
+      start_time: '2025-06-02T10:00:00Z',
+      end_time: '2025-06-02T11:00:00Z',
     }
     const { ms } = await measureCpuTime(() => client.submit([sent]))
     expect(ms).toBeLessThan(5_000)
@@ -154,7 +163,9 @@ describe('poison messages in a partition', () => {
   it('leave correct receipts: a dead-lettered record is listed as failed and not counted as processed', async () => {
     const receiptOf = (id: string) => client.ask('GET', `/meters/batch?batch_id=${id}`)
     expect(await receiptOf(batches.half)).toMatchObject({
-      ...{ records_submitted: 2, records_accepted: 2, records_processed: 1 },
+      records_submitted: 2,
+      records_accepted: 2,
+      records_processed: 1,
       failed_records: [{ record_num: 2, record_reference_id: 'of no location' }],
     })
     const unreadable = (await receiptOf(batches.unreadable)) as {

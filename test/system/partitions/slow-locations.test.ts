@@ -34,7 +34,9 @@ const minuteSchedule = [
     days_and_hours: [
       {
         hours: Array.from({ length: minutes }, (_, minute) => ({
-          ...{ valid_from: clock(minute), valid_to: clock(minute + 1), rate: [{ fixed: (minute + 1) / 10_000 }] },
+          valid_from: clock(minute),
+          valid_to: clock(minute + 1),
+          rate: [{ fixed: (minute + 1) / 10_000 }],
         })),
       },
     ],
@@ -137,7 +139,9 @@ describe('a location whose records take long to cost', () => {
     }
     await fixture.client.ask('DELETE', `/tariffs/${data[0]?.id}?void=true`)
     await makeOne(fixture.client, '/tariffs', {
-      ...{ location_id: long, direction: 'IMPORT', type: 'COMMODITY' },
+      location_id: long,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
       schedule: [
         { days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 1 }] }] }] },
       ],

@@ -63,9 +63,14 @@ const randomCall = async (
   const schedule = oneIn(6) ? [{ months: ['Jan'], days_and_hours: [] }] : priceSchedule(below(9))
   const calls: readonly Call[] = [
     {
-      ...{ method: 'POST', path: '/tariffs' },
+      method: 'POST',
+      path: '/tariffs',
       body: {
-        ...{ location_id: oneIn(6) ? unknown : home, direction: 'IMPORT', type: 'COMMODITY', schedule, ...instants },
+        location_id: oneIn(6) ? unknown : home,
+        direction: 'IMPORT',
+        type: 'COMMODITY',
+        schedule,
+        ...instants,
         ...(oneIn(6) ? { provider_id: 'prv_unknown' } : {}),
       },
     },
@@ -74,7 +79,8 @@ const randomCall = async (
     { method: 'DELETE', path: `/tariffs/${tariff}` },
     { method: 'DELETE', path: `/tariffs/${tariff}?void=true` },
     {
-      ...{ method: 'POST', path: `/plans/${plan}/assignments` },
+      method: 'POST',
+      path: `/plans/${plan}/assignments`,
       body: [...homes, unknown, home]
         .filter(() => !oneIn(2))
         .map(location_id => ({ location_id, start_date: start, end_date: end })),

@@ -38,7 +38,10 @@ const directCosts = async (client: Client, terms: Terms) => {
   const home = await makeHome(client, {})
   for (const [fixed, start, end] of terms)
     await makeOne(client, '/tariffs', {
-      ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(fixed) },
+      location_id: home,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      schedule: priceSchedule(fixed),
       contract_start_date: `2025-${start}T00:00:00+02:00`,
       ...(end === undefined ? {} : { contract_end_date: `2025-${end}T00:00:00+02:00` }),
     })

@@ -9,7 +9,10 @@ import { useSharedSystem } from '../../support/system/use-system.ts'
 const system = useSharedSystem()
 
 const tariff = (direction: string, type: string, price: number, component: string) => ({
-  ...{ direction, type, component, schedule: priceSchedule(price) },
+  direction,
+  type,
+  component,
+  schedule: priceSchedule(price),
 })
 /** Tariffs and charges of a version, whose prices are multiples of one price in tenths. */
 const tariffsOf = (tenths: number) => [
@@ -68,8 +71,10 @@ it('costs and statements follow a plan, its new version and its end, as those of
   const client = await system.login()
   const home = await makeHome(client, {})
   const plan = await makeOne(client, '/plans', {
-    ...{ name: 'Home', currency_code: 'EUR' },
-    ...{ tariffs: tariffsOf(1), charges: chargesOf(1) },
+    name: 'Home',
+    currency_code: 'EUR',
+    tariffs: tariffsOf(1),
+    charges: chargesOf(1),
   })
   /** Submissions in their order: also late records, and a correction. */
   const sent: object[][] = []
@@ -112,7 +117,9 @@ it('costs and statements follow a plan, its new version and its end, as those of
   ])
 
   await client.ask('POST', `/plans/${plan}/versions`, {
-    ...{ from: '2025-06-11', tariffs: tariffsOf(3), charges: chargesOf(3) },
+    from: '2025-06-11',
+    tariffs: tariffsOf(3),
+    charges: chargesOf(3),
   })
   await submit(
     location => record(location, 7, '25'),

@@ -186,7 +186,10 @@ describe('the interval of prices', () => {
 describe('time without a price', () => {
   const day = { start_time: '2025-06-10T00:00:00Z', end_time: '2025-06-11T00:00:00Z' }
   const terms = (locationId: string, more: object) => ({
-    ...{ location_id: locationId, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.3) },
+    location_id: locationId,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    schedule: priceSchedule(0.3),
     ...more,
   })
 

@@ -42,7 +42,10 @@ const schedule = (days: PricedDays) => [
   { days_and_hours: [[0.1, ['All']] as const, ...days].map(([fixed, names]) => allDay(fixed, names)) },
 ]
 const tariffOf = (location: string, ...days: PricedDays) => ({
-  ...{ location_id: location, direction: 'IMPORT', type: 'COMMODITY', schedule: schedule(days) },
+  location_id: location,
+  direction: 'IMPORT',
+  type: 'COMMODITY',
+  schedule: schedule(days),
 })
 const makeLocation = (more: object = {}): Promise<string> =>
   makeOne(client, '/locations', { timezone: 'Europe/Oslo', currency_code: 'NOK', ...more })

@@ -41,15 +41,17 @@ const recipes: readonly (readonly [object, object])[] = [
   ],
   [
     {
-      ...{ kind: 'DEMAND', name: 'Kapasitetsledd', component: 'grid', highest: 3, distinct_days: true },
-      ...{
-        steps: [
-          { from_kw: 0, amount: 1200 },
-          { from_kw: 2, amount: 1824.123456789 },
-        ],
-        per: 'YEAR',
-        prorate: 'NONE',
-      },
+      kind: 'DEMAND',
+      name: 'Kapasitetsledd',
+      component: 'grid',
+      highest: 3,
+      distinct_days: true,
+      steps: [
+        { from_kw: 0, amount: 1200 },
+        { from_kw: 2, amount: 1824.123456789 },
+      ],
+      per: 'YEAR',
+      prorate: 'NONE',
     },
     { interval_minutes: 60, windows: [], price: null, tiers: null, year_basis: 'MONTHS', over: 'PERIOD' },
   ],

@@ -18,7 +18,9 @@ const dayMs = 24 * hourMs
 
 /** Tariff with a price per hour of the day, so that hours divide every answer. */
 const hourly = (locationId: string, direction: string) => ({
-  ...{ location_id: locationId, direction, type: 'COMMODITY' },
+  location_id: locationId,
+  direction,
+  type: 'COMMODITY',
   schedule: [
     {
       months: ['All'],

@@ -159,16 +159,17 @@ describe('the checks of a fuzz run', () => {
 
   const csv = { status: 200, mediaTypes: ['application/json', 'text/csv'], schema }
   const operation: DocumentedOperation = {
-    ...{
-      id: 'customer_list',
-      method: 'GET',
-      path: '/customers',
-      parameters: [],
-      body: null,
-      scopes: ['read'],
-      isOperators: false,
-    },
-    ...{ success: csv, otherSuccesses: [], refusals: new Map([[400, ['field_invalid']]]), takesIdempotencyKey: false },
+    id: 'customer_list',
+    method: 'GET',
+    path: '/customers',
+    parameters: [],
+    body: null,
+    scopes: ['read'],
+    isOperators: false,
+    success: csv,
+    otherSuccesses: [],
+    refusals: new Map([[400, ['field_invalid']]]),
+    takesIdempotencyKey: false,
   }
   const verified = (answer: RawReply, of: Partial<DocumentedOperation> = {}) => {
     const request = { method: 'GET', path: '/customers', headers: { 'api-version': versions.current } }

@@ -53,7 +53,10 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
   }),
   calendar_create: async count => ({ name: `calendar-${count}`, add: [{ date: '2026-12-24', name: 'Eve' }] }),
   charge_create: async () => ({
-    ...{ location_id: await createLocation(clients().client), kind: 'FIXED', name: 'Standing charge', price: 0.4785 },
+    location_id: await createLocation(clients().client),
+    kind: 'FIXED',
+    name: 'Standing charge',
+    price: 0.4785,
   }),
   connect_token_create: async () => ({
     connect_url: 'https://app.example.com/connect',
@@ -88,10 +91,14 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
   statement_finalise: async () => ({ allow_incomplete: true }),
   statement_batch_create: async () => ({
     object_ids: [await createLocation(clients().client)],
-    ...{ start_date: '2025-09-01', end_date: '2025-10-01' },
+    start_date: '2025-09-01',
+    end_date: '2025-10-01',
   }),
   export_create: async () => ({
-    ...{ kind: 'tariffs', format: 'ndjson', start_time: '2025-09-01T00:00:00Z', end_time: '2025-10-01T00:00:00Z' },
+    kind: 'tariffs',
+    format: 'ndjson',
+    start_time: '2025-09-01T00:00:00Z',
+    end_time: '2025-10-01T00:00:00Z',
   }),
   instant_cost_calculate: async () => {
     const location_id = await createLocation(clients().client)

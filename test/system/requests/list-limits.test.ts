@@ -33,7 +33,10 @@ const charges = [
 ]
 /** Charges with devices. The devices do not exist, which only the store finds. */
 const withDevices = ['USAGE', 'DEMAND', 'SESSION'].map(kind => ({
-  ...{ kind, name: 'd', price: 1, device_ids: ['dev_0198c0ffee00112233445566'] },
+  kind,
+  name: 'd',
+  price: 1,
+  device_ids: ['dev_0198c0ffee00112233445566'],
   ...(kind === 'SESSION' ? { per: 'SESSION' } : {}),
 }))
 

@@ -40,8 +40,10 @@ const chargedHome = async (charge: object = {}) => {
     data: [
       {
         device_id: car,
-        ...{ start_time: '2025-09-14T00:00:00Z', end_time: '2025-09-14T04:00:00Z' },
-        ...{ max_power: { units: 'KW', value: 11 }, energy: { units: 'KWH', value: 22 } },
+        start_time: '2025-09-14T00:00:00Z',
+        end_time: '2025-09-14T04:00:00Z',
+        max_power: { units: 'KW', value: 11 },
+        energy: { units: 'KWH', value: 22 },
       },
     ],
   }

@@ -19,7 +19,9 @@ beforeAll(async () => {
 
 const kilowattHours = (value: number) => ({ units: 'KWH', value })
 const task = (device: string, energy: number, more: object) => ({
-  ...{ device_id: device, max_power: { units: 'KW', value: 1 }, energy: kilowattHours(energy) },
+  device_id: device,
+  max_power: { units: 'KW', value: 1 },
+  energy: kilowattHours(energy),
   ...more,
 })
 

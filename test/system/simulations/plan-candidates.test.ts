@@ -16,7 +16,8 @@ let plan: string
 const allDay = (rate: readonly object[]) => [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }]
 
 const holidayTariff = (price: number, onHolidays: number) => ({
-  ...{ direction: 'IMPORT', type: 'COMMODITY' },
+  direction: 'IMPORT',
+  type: 'COMMODITY',
   schedule: [
     {
       days_and_hours: [
@@ -54,21 +55,25 @@ const records = (location: string) => [
   }),
   bought(location, 4.7, '2025-03-04T20:00:00Z', '2025-03-05T03:00:00Z', { session_reference_id: 'night' }),
   bought(location, 3.3, '2025-04-06T10:00:00Z', '2025-04-06T12:00:00Z', {
-    ...{ energy_flow_direction: 'OUTBOUND', tariff_direction: 'EXPORT' },
+    energy_flow_direction: 'OUTBOUND',
+    tariff_direction: 'EXPORT',
   }),
 ]
 
 const newHome = (more: object = {}) =>
   makeOne(client, '/locations', {
-    ...{ timezone: 'Europe/Berlin', currency_code: 'EUR', calendar_id: calendar },
-    ...{ market_sources: { import: market, export: market } },
+    timezone: 'Europe/Berlin',
+    currency_code: 'EUR',
+    calendar_id: calendar,
+    market_sources: { import: market, export: market },
     ...more,
   })
 
 beforeAll(async () => {
   client = await system.login()
   calendar = await makeOne(client, '/calendars', {
-    ...{ name: 'own', add: [{ date: '2025-03-19', name: 'Fair' }] },
+    name: 'own',
+    add: [{ date: '2025-03-19', name: 'Fair' }],
     day_types: [{ name: 'maintenance', dates: ['2025-04-15'] }],
   })
   market = await makeOne(client, '/markets', { display_name: 'own', currency_code: 'EUR' })
@@ -77,11 +82,15 @@ beforeAll(async () => {
   ])
   home = await newHome()
   plan = await makeOne(client, '/plans', {
-    ...{ name: 'Family', currency_code: 'EUR' },
-    ...{ tariffs: [holidayTariff(0.2111, 0.05), grid(0.0701), sale], charges: charges(9.99) },
+    name: 'Family',
+    currency_code: 'EUR',
+    tariffs: [holidayTariff(0.2111, 0.05), grid(0.0701), sale],
+    charges: charges(9.99),
   })
   await client.ask('POST', `/plans/${plan}/versions`, {
-    ...{ from: '2025-04-10', tariffs: [holidayTariff(0.2333, 0.06), grid(0.0801)], charges: charges(11.11) },
+    from: '2025-04-10',
+    tariffs: [holidayTariff(0.2333, 0.06), grid(0.0801)],
+    charges: charges(11.11),
   })
   await client.submit(records(home))
 })
@@ -93,8 +102,11 @@ const ofBill = ({ name: _, difference: __, standing_days_difference: ___, months
 
 const simulatePlan = (location: string, more: object = {}, others: object = {}) =>
   simulate(client, {
-    ...{ object_ids: [location], ...range, lines: true },
-    ...{ candidates: [{ name: 'plan', plan_id: plan, ...more }], ...others },
+    object_ids: [location],
+    ...range,
+    lines: true,
+    candidates: [{ name: 'plan', plan_id: plan, ...more }],
+    ...others,
   })
 
 describe('a plan as a candidate', () => {
@@ -179,13 +191,16 @@ describe('a plan as a candidate', () => {
     const replies = await Promise.all(
       homes.map(id =>
         client.send('POST', '/simulations', {
-          ...{ object_ids: [home, id], ...range, candidates: [{ name: 'x', plan_id: plan }] },
+          object_ids: [home, id],
+          ...range,
+          candidates: [{ name: 'x', plan_id: plan }],
         }),
       ),
     )
     expect(replies.map(({ json }) => json)).toMatchObject(
       ['calendar_required', 'day_type_not_found', 'currency_mismatch'].map(code => ({
-        ...{ code, field: 'candidates[0].plan_id' },
+        code,
+        field: 'candidates[0].plan_id',
       })),
     )
     expect(replies.map(({ text }, index) => text.includes(String(homes[index])))).toEqual([true, true, true])
@@ -194,13 +209,18 @@ describe('a plan as a candidate', () => {
   it('is refused with more than 1 MiB of prices in all plans', async () => {
     const windows = Array(50).fill({ months: ['Jan'], days: ['Mon'] })
     const large = Array.from({ length: 150 }, (_, index) => ({
-      ...{ kind: 'DEMAND', name: `${index}`, price: 1, windows },
+      kind: 'DEMAND',
+      name: `${index}`,
+      price: 1,
+      windows,
     }))
     const body = { name: 'Large', currency_code: 'EUR', charges: large }
     const plans = [await makeOne(client, '/plans', body), await makeOne(client, '/plans', body)]
     const send = (ids: readonly string[]) =>
       client.send('POST', '/simulations', {
-        ...{ object_ids: [home], start_date: '2025-04-01', end_date: '2025-04-02' },
+        object_ids: [home],
+        start_date: '2025-04-01',
+        end_date: '2025-04-02',
         candidates: ids.map(id => ({ name: id, plan_id: id })),
       })
     expect((await send(plans.slice(0, 1))).status).toBe(200)

@@ -17,7 +17,9 @@ const write = (body: object | string): string => {
 }
 
 const request = (more: object = {}) => ({
-  ...{ object_ids: [home], start_date: '2025-03-01', end_date: '2025-05-01' },
+  object_ids: [home],
+  start_date: '2025-03-01',
+  end_date: '2025-05-01',
   candidates: [
     { name: 'cheap', tariffs: [{ direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.05) }] },
     { name: 'with base', charges: [{ kind: 'FIXED', name: 'base', price: 5, per: 'MONTH' }] },
@@ -65,7 +67,10 @@ describe('wattledger simulate', () => {
 
   it('waits for a large simulation', { timeout: 60_000 }, async () => {
     const charges = Array.from({ length: 40 }, (_, index) => ({
-      ...{ kind: 'FIXED', name: `base ${index}`, price: 1, per: 'YEAR' },
+      kind: 'FIXED',
+      name: `base ${index}`,
+      price: 1,
+      per: 'YEAR',
     }))
     const candidates = Array.from({ length: 50 }, (_, index) => ({ name: `c${index}`, charges }))
     const body = request({ start_date: '2022-05-01', candidates })

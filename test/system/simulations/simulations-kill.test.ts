@@ -11,7 +11,10 @@ const system = useSystem()
 const rounds = Number(process.env['KILL_ROUNDS'] ?? 2)
 /** 40 charges: 4 locations × 50 candidates × 40 charges × 366 days are more than an immediate answer calculates. */
 const charges = Array.from({ length: 40 }, (_, index) => ({
-  ...{ kind: 'FIXED', name: `base ${index}`, price: (100 + index) / 100, per: 'MONTH' },
+  kind: 'FIXED',
+  name: `base ${index}`,
+  price: (100 + index) / 100,
+  per: 'MONTH',
 }))
 const year = { start_date: '2024-01-01', end_date: '2025-01-01' }
 

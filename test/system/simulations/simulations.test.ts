@@ -40,7 +40,9 @@ beforeAll(async () => {
 
 const spring = { start_date: '2025-03-01', end_date: '2025-05-01' }
 const flat = (fixed: number, more: object = {}) => ({
-  ...{ direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(fixed) },
+  direction: 'IMPORT',
+  type: 'COMMODITY',
+  schedule: priceSchedule(fixed),
   ...more,
 })
 const base = { kind: 'FIXED', name: 'base', price: 5, per: 'MONTH' }
@@ -51,7 +53,8 @@ const post = (body: object) => client.send('POST', '/simulations', body)
 describe('a simulation', () => {
   it('compares candidates with the stored costs, by month', async () => {
     const body = {
-      ...{ object_ids: [home], ...spring },
+      object_ids: [home],
+      ...spring,
       candidates: [
         { name: 'own' },
         { name: 'other price', tariffs: [flat(0.3), flat(0.1, { direction: 'EXPORT' })] },
@@ -68,7 +71,13 @@ describe('a simulation', () => {
       { month: '2025-04', total: 2.8, standing_days: 0 },
     ]
     expect(baseline).toEqual({
-      ...{ energy: 3.8, charges: 0, tax: 0, total: 3.8, complete: false, standing_days: 0, months },
+      energy: 3.8,
+      charges: 0,
+      tax: 0,
+      total: 3.8,
+      complete: false,
+      standing_days: 0,
+      months,
     })
     expect(data[0]).toMatchObject({
       name: 'own',
@@ -78,7 +87,10 @@ describe('a simulation', () => {
     })
     // 10 x 0.30; 30 x 0.30 - 4 x 0.10.
     expect(data[1]).toMatchObject({
-      ...{ name: 'other price', energy: 11.6, total: 11.6, difference: 7.8 },
+      name: 'other price',
+      energy: 11.6,
+      total: 11.6,
+      difference: 7.8,
       months: [
         { month: '2025-03', total: 3, difference: 2 },
         { month: '2025-04', total: 8.6, difference: 5.8 },
@@ -129,7 +141,8 @@ describe('a simulation', () => {
       { name: 'x', charges: [base, { ...levy(device), device_ids: [device, 'dev_0198c0ffee00112233445566'] }] },
     ]
     expect((await post({ object_ids: [home], ...spring, candidates: missing })).json).toMatchObject({
-      ...{ code: 'device_not_found', field: 'candidates[0].charges[1].device_ids[1]' },
+      code: 'device_not_found',
+      field: 'candidates[0].charges[1].device_ids[1]',
     })
   })
 

@@ -52,7 +52,8 @@ describe('a statement with charges', () => {
     // May 2 kW: the mean of 4 and 2 is 3.
     await client.submit(quarters(home, '2025-05-09T22:00:00Z', 4, { 2: 2 }))
     expect(await demandOf()).toMatchObject({
-      ...{ quantity: 3, amount: 30 },
+      quantity: 3,
+      amount: 30,
       reason: { bound_by: 'ROLLING', history: [{ month: '2025-05', kw: 2, source: 'RECORDS' }] },
     })
   })
@@ -100,7 +101,10 @@ describe('a statement with charges', () => {
       measured_kw: 4,
       peaks: [
         {
-          ...{ start_time: '2025-06-03T12:00:00+02:00', end_time: '2025-06-03T13:00:00+02:00', kw: 4, coarse: false },
+          start_time: '2025-06-03T12:00:00+02:00',
+          end_time: '2025-06-03T13:00:00+02:00',
+          kw: 4,
+          coarse: false,
           users: [
             { device_id: devices[0], session_reference_id: 's', energy: 3, share: 0.75 },
             { device_id: devices[1], session_reference_id: null, energy: 1, share: 0.25 },

@@ -19,8 +19,10 @@ type Listed = StatementAnswer & {
 type List = { readonly has_more: boolean; readonly data: readonly Listed[] }
 
 const monthOf = (month: number) => ({
-  ...{ start_date: `2025-0${month}-01`, end_date: `2025-0${month + 1}-01` },
-  ...{ rounding: { profile: 'LARGEST_REMAINDER' }, expect: 'NOTHING' },
+  start_date: `2025-0${month}-01`,
+  end_date: `2025-0${month + 1}-01`,
+  rounding: { profile: 'LARGEST_REMAINDER' },
+  expect: 'NOTHING',
 })
 
 const on = (home: string, kwh: number, date: string) =>

@@ -101,7 +101,10 @@ describe('a FINAL statement', () => {
     const home = await makeHome(client, {})
     // The prices go on after the contract: 1 of the 2 kWh of 5 March is provisional.
     await makeOne(client, '/tariffs', {
-      ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.1) },
+      location_id: home,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      schedule: priceSchedule(0.1),
       contract_end_date: '2025-03-05T11:30:00+01:00',
     })
     await client.submit([on(home, 2, '03-05')])
@@ -116,8 +119,10 @@ describe('a FINAL statement', () => {
     expect(status).toBe(200)
     const gaps = [
       {
-        ...{ reason: 'PROVISIONAL_PRICE', energy: 1 },
-        ...{ start_time: '2025-03-05T11:30:00+01:00', end_time: '2025-03-05T12:00:00+01:00' },
+        reason: 'PROVISIONAL_PRICE',
+        energy: 1,
+        start_time: '2025-03-05T11:30:00+01:00',
+        end_time: '2025-03-05T12:00:00+01:00',
       },
     ]
     expect(JSON.parse(text)).toMatchObject({

@@ -105,8 +105,10 @@ describe('a batch of statements', () => {
     expect([statement?.location_id, statement?.status]).toEqual([complete, 'FINAL'])
     expect(await postStatement(client, complete, request)).toEqual(statement)
     const again = await startBatch(client, {
-      ...{ object_ids: [complete, gap], ...request },
-      ...{ finalise: true, allow_incomplete: true },
+      object_ids: [complete, gap],
+      ...request,
+      finalise: true,
+      allow_incomplete: true,
     })
     expect([(await doneBatch(client, again.id)).done]).toEqual([2])
     expect((await exportOf(client, again.id)).find(one => one.location_id === complete)).toEqual(statement)

@@ -143,7 +143,10 @@ describe('the laws of statements', { timeout: 240_000 }, () => {
     const home = await createHome(client)
     const rounding = { profile: 'LARGEST_REMAINDER' }
     const month = (index: number) => ({
-      ...{ start_date: `2025-0${index}-01`, end_date: `2025-0${index + 1}-01`, expect: 'NOTHING', rounding },
+      start_date: `2025-0${index}-01`,
+      end_date: `2025-0${index + 1}-01`,
+      expect: 'NOTHING',
+      rounding,
     })
     const records = generateRecords(home, 45)
     const batches = [records.slice(0, 15), records.slice(15, 30), records.slice(30)]

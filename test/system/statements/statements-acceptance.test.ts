@@ -30,7 +30,9 @@ const shownLine = (line: Members, expected: ExpectedLine | undefined, nameOf: Re
   const { bound_by, measured_kw, peaks } = (reason ?? {}) as Readonly<Record<string, unknown>>
   const peakList = peaks as readonly Readonly<Record<string, unknown>>[] | undefined
   const measured = {
-    ...{ bound_by, measured_kw, quantity },
+    bound_by,
+    measured_kw,
+    quantity,
     peaks: peakList?.map(({ start_time, kw }) => ({ start_time: utc(String(start_time)), kw })),
     shares: (peakList?.[0]?.['users'] as readonly WireObject[] | undefined)?.map(user => ({
       device_id: nameOf.get(String(user['device_id'])) ?? user['device_id'],
@@ -62,7 +64,8 @@ const shownStatement = (answer: Answer, { expected }: BillCase, nameOf: Readonly
     end_time: utc(gap['end_time'] ?? ''),
   })),
   periods: answer.periods.map((period, index) => ({
-    ...{ ...period, totals: amountsOf(period['totals'] as Members | undefined) },
+    ...period,
+    totals: amountsOf(period['totals'] as Members | undefined),
     lines: (period['lines'] as readonly Members[] | undefined)?.map((line, number) =>
       shownLine(line, expected.periods[index]?.lines[number], nameOf),
     ),

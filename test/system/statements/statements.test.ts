@@ -20,7 +20,10 @@ const hour = (home: string, kwh: number, day: number, at = 10, more: object = {}
 
 const addGridFee = (home: string, price: number) =>
   makeOne(client, '/tariffs', {
-    ...{ location_id: home, direction: 'IMPORT', type: 'NON_COMMODITY', schedule: priceSchedule(price) },
+    location_id: home,
+    direction: 'IMPORT',
+    type: 'NON_COMMODITY',
+    schedule: priceSchedule(price),
   })
 
 describe('a statement', () => {

@@ -19,7 +19,12 @@ const at = 1_760_000_000_000
 const { database, live, test, inLive, change } = await useTenants()
 
 const calendarDraft = {
-  ...{ name: 'c', countryCode: null, state: null, countryDays: [], remove: [], dayTypes: [] },
+  name: 'c',
+  countryCode: null,
+  state: null,
+  countryDays: [],
+  remove: [],
+  dayTypes: [],
   add: [{ day: 20_000, name: 'x' }],
 }
 
@@ -48,7 +53,8 @@ it('prices all locations of a changed calendar again, page by page, each once', 
       tx.query,
       { ...changed, cursor: '' },
       {
-        ...{ at, limit: 2 },
+        at,
+        limit: 2,
         eventOf: location => locationEvent('location.update', location, at),
       },
     )

@@ -91,8 +91,18 @@ const rowsOf = async (table: string, of: { readonly location?: string; readonly 
 }
 
 const requestFor = (objectId: string): StoredRowRequest => ({
-  ...{ kind: 'order', orderId: 'order', orderKind: 'ERASE', ...tenant, objectId, locationIds: [], detail: '' },
-  ...{ locationRevision: null, sourceId: null, priceRevision: null, from: null, to: null },
+  kind: 'order',
+  orderId: 'order',
+  orderKind: 'ERASE',
+  ...tenant,
+  objectId,
+  locationIds: [],
+  detail: '',
+  locationRevision: null,
+  sourceId: null,
+  priceRevision: null,
+  from: null,
+  to: null,
 })
 
 const workerErases = async (
@@ -231,11 +241,11 @@ describe('the worker', () => {
     await erased(fixture.device)
     const eraser = createEraser({ database, clickHouse: db, requestRecosts: async () => undefined })
     const entry = (locationId: string, deviceId: string | null) => ({
-      ...{
-        record: { ...metered(locationId, deviceId, 9), confidence: 1_000_000 },
-        part: { ...tenant, batchId: null, receivedAt: 0 },
-      },
-      ...{ version: 1n, sourceVersion: 1n, origin: null },
+      record: { ...metered(locationId, deviceId, 9), confidence: 1_000_000 },
+      part: { ...tenant, batchId: null, receivedAt: 0 },
+      version: 1n,
+      sourceVersion: 1n,
+      origin: null,
     })
     const stays = entry(fixture.other, null)
     const records = new Map([

@@ -20,7 +20,10 @@ const [hourMs, dayMs] = [3_600_000, 86_400_000]
 const announced: { sourceId: string; from: number; to: number }[] = []
 const workAll = async (): Promise<void> => {
   const work = forecastWork({
-    ...{ database, forecast: forecastNow, logger: { info: () => undefined }, at: () => Date.now() },
+    database,
+    forecast: forecastNow,
+    logger: { info: () => undefined },
+    at: () => Date.now(),
     announcePrices: async change => void announced.push(change as never),
   })
   while (await work.turn(leasedTurn));

@@ -75,8 +75,12 @@ describe('forecasts', () => {
     const source = await newSource()
     await put(source, hours(0, 200))
     expect(await nextDueForecast(operator, '')).toEqual({
-      ...{ sourceId: source, revision: 1, from: start },
-      ...{ area: 'DE-LU', timezone: null, locationTimezone: null },
+      sourceId: source,
+      revision: 1,
+      from: start,
+      area: 'DE-LU',
+      timezone: null,
+      locationTimezone: null,
     })
     expect(await forecastsOf(source)).toEqual([])
     announced.length = 0

@@ -52,7 +52,10 @@ export const seed = async (
 ): Promise<readonly string[]> => {
   const ids = Array.from({ length: count }, () => `loc_${(seeded++).toString(16).padStart(24, '0')}`)
   const { direction, marketRates, closedAt, voidedAt } = {
-    ...{ direction: 'IMPORT', marketRates: true, closedAt: null, voidedAt: null },
+    direction: 'IMPORT',
+    marketRates: true,
+    closedAt: null,
+    voidedAt: null,
     ...tariff,
   }
   await operator(sql`

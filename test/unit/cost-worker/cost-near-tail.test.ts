@@ -22,7 +22,11 @@ const prices = {
     pricing('Europe/Berlin', [tariff(allDay([rate(0.1, 20), rate(0.3, 45), rate(0.7)]))]),
     createPricingPool(),
   ),
-  ...{ accountId: tenant.accountId, revision: 1, priceRevision: 0n, importSourceId: null, exportSourceId: null },
+  accountId: tenant.accountId,
+  revision: 1,
+  priceRevision: 0n,
+  importSourceId: null,
+  exportSourceId: null,
 }
 const base = Date.parse('2026-03-10T00:00:00Z')
 
@@ -35,12 +39,16 @@ const recordOf = (
   confidence = 1_000_000,
 ): RecordToCost => ({
   record: {
-    ...{ locationId: 'loc_1', deviceId: `dev_${device}`, energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' },
-    ...{ start: base + slot * 900_000, end: base + (slot + 1) * 900_000, energy, confidence },
-    ...{
-      ...noTexts,
-      recordId: `${(slot * 31 + device * 17) % 97}/${slot}/${device}`,
-    },
+    locationId: 'loc_1',
+    deviceId: `dev_${device}`,
+    energyFlowDirection: 'INBOUND',
+    tariffDirection: 'IMPORT',
+    start: base + slot * 900_000,
+    end: base + (slot + 1) * 900_000,
+    energy,
+    confidence,
+    ...noTexts,
+    recordId: `${(slot * 31 + device * 17) % 97}/${slot}/${device}`,
   },
   part: { ...tenant, batchId: null, receivedAt: base },
   version,
@@ -49,7 +57,13 @@ const recordOf = (
 })
 
 const groupOf = (records: readonly RecordToCost[]): LocationChanges => ({
-  ...{ tenant, locationId: 'loc_1', direction: 'IMPORT', prices, records, triggers: [], hasEstimates: false },
+  tenant,
+  locationId: 'loc_1',
+  direction: 'IMPORT',
+  prices,
+  records,
+  triggers: [],
+  hasEstimates: false,
 })
 
 /** Stored rows and cached tail of a location, as a worker has them. */
@@ -125,8 +139,11 @@ const registerSteps = fc.array(
   fc.record({
     intervals: fc.uniqueArray(
       fc.record({
-        ...{ slot: fc.nat(12), device: fc.nat(2), energy: fc.integer({ min: 0, max: 9_000 }) },
-        ...{ length: fc.integer({ min: 1, max: 3 }), isWithdrawn: fc.boolean() },
+        slot: fc.nat(12),
+        device: fc.nat(2),
+        energy: fc.integer({ min: 0, max: 9_000 }),
+        length: fc.integer({ min: 1, max: 3 }),
+        isWithdrawn: fc.boolean(),
       }),
       { selector: ({ slot, device }) => `${slot}/${device}`, minLength: 1, maxLength: 5 },
     ),

@@ -44,18 +44,21 @@ const entryOf = (days: number) => {
   const { accountId, liveMode, batchId, receivedAt, recordId, locationId } = costRow()
   return {
     record: {
-      ...{
-        locationId,
-        deviceId: null,
-        energyFlowDirection: 'INBOUND' as const,
-        tariffDirection: 'IMPORT' as const,
-        recordId,
-      },
-      ...{ start, end: start + days * dayMs, energy: 123_456_789_012_345n, confidence: 1_000_000 },
+      locationId,
+      deviceId: null,
+      energyFlowDirection: 'INBOUND' as const,
+      tariffDirection: 'IMPORT' as const,
+      recordId,
+      start,
+      end: start + days * dayMs,
+      energy: 123_456_789_012_345n,
+      confidence: 1_000_000,
       ...noTexts,
     },
     part: { accountId, liveMode, batchId, receivedAt },
-    ...{ version: 5n, sourceVersion: 5n, origin: null },
+    version: 5n,
+    sourceVersion: 5n,
+    origin: null,
   }
 }
 

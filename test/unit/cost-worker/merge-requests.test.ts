@@ -18,17 +18,19 @@ type DrawnRequest = {
 
 const requestOf = ({ from, length, location, prices, kind }: DrawnRequest, index: number): ReceivedRequest => ({
   request: {
-    ...{
-      kind: 'order',
-      orderKind: kind,
-      orderId: `${index}`,
-      accountId: 'acc',
-      liveMode: true,
-      from,
-      to: from + length,
-    },
-    ...{ locationIds: [`loc_${location}`], locationRevision: prices ? 1 : null, sourceId: null, priceRevision: null },
-    ...{ objectId: null, detail: '' },
+    kind: 'order',
+    orderKind: kind,
+    orderId: `${index}`,
+    accountId: 'acc',
+    liveMode: true,
+    from,
+    to: from + length,
+    locationIds: [`loc_${location}`],
+    locationRevision: prices ? 1 : null,
+    sourceId: null,
+    priceRevision: null,
+    objectId: null,
+    detail: '',
   },
   version: BigInt(index),
   origin: {

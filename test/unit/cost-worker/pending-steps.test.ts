@@ -12,7 +12,11 @@ import { type Assignment, recordTopic } from '../../../services/platform/log/log
 const assignmentOf = (partition: number): Assignment => ({ topic: recordTopic, partition }) as Assignment
 const chunk = (chunkId: string): ChunkHeaders => ({ generation: 1, chunkId, batches: [] })
 const account = (chunkId: string): StepSummary => ({
-  ...{ partitionCounts: new Map(), submissions: [], chunks: [chunk(chunkId)], unreadableChunks: [], poison: [] },
+  partitionCounts: new Map(),
+  submissions: [],
+  chunks: [chunk(chunkId)],
+  unreadableChunks: [],
+  poison: [],
 })
 
 const openSteps = () => {

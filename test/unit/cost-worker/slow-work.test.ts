@@ -16,19 +16,21 @@ const accounts = { a: hexId('acc_', 1), b: hexId('acc_', 2) }
 /** Record of some days at a location, identified by its reference. */
 const recordOf = (accountId: string, locationId: string, days: number, reference: string): RecordToCost => ({
   record: {
-    ...{
-      locationId,
-      deviceId: null,
-      energyFlowDirection: 'INBOUND',
-      tariffDirection: 'IMPORT',
-      start: 0,
-      end: days * dayMs,
-      energy: 1n,
-    },
-    ...{ confidence: 1_000_000, ...noTexts, recordReferenceId: reference, recordId: reference },
+    locationId,
+    deviceId: null,
+    energyFlowDirection: 'INBOUND',
+    tariffDirection: 'IMPORT',
+    start: 0,
+    end: days * dayMs,
+    energy: 1n,
+    confidence: 1_000_000,
+    ...noTexts,
+    recordReferenceId: reference,
+    recordId: reference,
   },
   part: { accountId, liveMode: true, batchId: `batch of ${reference}`, receivedAt: 0 },
-  ...{ version: 1n, sourceVersion: 1n },
+  version: 1n,
+  sourceVersion: 1n,
   origin: {
     assignment: { topic: recordTopic, partition: 3 },
     message: { offset: 0, timestamp: 0, key: '', value: Buffer.of(), headers: { chunk: 'c' } },
@@ -39,13 +41,23 @@ const stepOf = (records: readonly RecordToCost[]): Step => ({
   records: Map.groupBy(records, ({ record }) => record.locationId),
   chunks: [
     {
-      ...{ generation: 1, chunkId: 'c' },
+      generation: 1,
+      chunkId: 'c',
       batches: records.map(({ part: { accountId, liveMode, batchId } }) => ({
-        ...{ accountId, liveMode, batchId: batchId ?? '', recordNumbers: [1], recordCount: 1 },
+        accountId,
+        liveMode,
+        batchId: batchId ?? '',
+        recordNumbers: [1],
+        recordCount: 1,
       })),
     },
   ],
-  ...{ partitionCounts: new Map(), submissions: [], unreadableChunks: [], readings: [], requests: [], poison: [] },
+  partitionCounts: new Map(),
+  submissions: [],
+  unreadableChunks: [],
+  readings: [],
+  requests: [],
+  poison: [],
 })
 
 const referencesOf = (records: ReadonlyMap<string, readonly RecordToCost[]>): readonly (string | null)[] =>
@@ -80,7 +92,12 @@ describe('a step with work that takes long', () => {
 
 describe('slow work', () => {
   const slowTaskOf = (accountId: string, locationId: string, records: readonly RecordToCost[]): SlowTask => ({
-    ...{ accountId, locationId, partition: 0, records, readings: [], requests: [] },
+    accountId,
+    locationId,
+    partition: 0,
+    records,
+    readings: [],
+    requests: [],
   })
   const open = (cached: () => CachedPricing | undefined = () => undefined) => {
     const work = slowWork({ cached })

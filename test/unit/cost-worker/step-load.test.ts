@@ -18,7 +18,8 @@ const accounts = { a: hexId('acc_', 1), b: hexId('acc_', 2) }
 /** Prices that change this many times per day. */
 const cachedPricingOf = (bands: number): CachedPricing => {
   const hours = Array.from({ length: bands }, (_, index) => ({
-    ...{ validFrom: (index * 86_400) / bands, validTo: ((index + 1) * 86_400) / bands },
+    validFrom: (index * 86_400) / bands,
+    validTo: ((index + 1) * 86_400) / bands,
     rate: [{ fixed: BigInt(index + 1), to: null, surchargeFixed: 0n, surchargePercentage: 0n }],
   }))
   const schedule = [{ months: ['All' as const], dates: [], daysAndHours: [{ days: ['All' as const], hours }] }]
@@ -44,7 +45,9 @@ const recordsOf = (accountId: string, locationId: string, count: number, lengthM
         recordId: `${locationId}${index}`,
       },
       part: { accountId, liveMode, batchId, receivedAt },
-      ...{ version: 1n, sourceVersion: 1n, origin: null },
+      version: 1n,
+      sourceVersion: 1n,
+      origin: null,
     }
   })
 

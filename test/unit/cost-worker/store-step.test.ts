@@ -31,9 +31,19 @@ afterAll(async () => {
 /** Request that was read from an offset of a partition. */
 const received = (partition: number, offset: number): ReceivedRequest => ({
   request: {
-    ...{ kind: 'order', orderKind: 'RE_PRICE', orderId: `${partition}-${offset}`, accountId: 'acc', liveMode: true },
-    ...{ from: null, to: null, locationIds: [`loc_${partition}`], locationRevision: 1, sourceId: null },
-    ...{ priceRevision: null, objectId: null, detail: '' },
+    kind: 'order',
+    orderKind: 'RE_PRICE',
+    orderId: `${partition}-${offset}`,
+    accountId: 'acc',
+    liveMode: true,
+    from: null,
+    to: null,
+    locationIds: [`loc_${partition}`],
+    locationRevision: 1,
+    sourceId: null,
+    priceRevision: null,
+    objectId: null,
+    detail: '',
   },
   version: rowVersionOf(1, offset, 0),
   origin: {

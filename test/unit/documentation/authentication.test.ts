@@ -20,7 +20,9 @@ const pageText = async (path: string): Promise<string> => {
 }
 
 const system = {
-  ...{ baseUrl: 'http://127.0.0.1:8080', metricsUrl: '', isFirstStart: true },
+  baseUrl: 'http://127.0.0.1:8080',
+  metricsUrl: '',
+  isFirstStart: true,
   sandbox: { base_url: '', account_id: 'acc_1', live_key: 'sk_live_1', test_key: 'sk_test_1', operator_key: 'opk_1' },
 }
 

@@ -213,15 +213,13 @@ describe('a record with tiers', () => {
     const { locationId } = await home('changed', true)
     const { log, codec, clickHouse, database } = gateway
     await using _ = await startCostWorker({
-      ...{
-        log,
-        codec,
-        clickHouse,
-        database,
-        metrics: createMetrics(),
-        logger: createLogger('error'),
-        at: currentInstant,
-      },
+      log,
+      codec,
+      clickHouse,
+      database,
+      metrics: createMetrics(),
+      logger: createLogger('error'),
+      at: currentInstant,
       // A process of its own keeps prices of its own until an order comes.
       pricing: pricingCache(database, timeZone),
       requestRecosts: async () => undefined,

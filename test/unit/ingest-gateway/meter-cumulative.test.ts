@@ -82,8 +82,12 @@ describe('readings that are accepted', () => {
           recordId: recordId(first),
         },
         {
-          ...{ time: second, isRestart: false, value: 10n ** 18n, recordReferenceId: null },
-          ...{ recordNumber: 2, recordId: recordId(second) },
+          time: second,
+          isRestart: false,
+          value: 10n ** 18n,
+          recordReferenceId: null,
+          recordNumber: 2,
+          recordId: recordId(second),
         },
       ],
     })

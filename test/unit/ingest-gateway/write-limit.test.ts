@@ -59,9 +59,18 @@ const openEntrance = (writeLimitMs: number) => {
 type Entrance = ReturnType<typeof openEntrance>['entrance']
 
 const recordAt = (recordNumber: number): AcceptedRecord => ({
-  ...{ recordNumber, recordId: recordNumber.toString(16).padStart(24, '0'), locationId, deviceId: null },
-  ...{ energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT', energy: 1_000_000n, confidence: 1_000_000 },
-  ...{ start: recordNumber * 1000, end: recordNumber * 1000 + 1000, sessionReferenceId: null, recordReferenceId: null },
+  recordNumber,
+  recordId: recordNumber.toString(16).padStart(24, '0'),
+  locationId,
+  deviceId: null,
+  energyFlowDirection: 'INBOUND',
+  tariffDirection: 'IMPORT',
+  energy: 1_000_000n,
+  confidence: 1_000_000,
+  start: recordNumber * 1000,
+  end: recordNumber * 1000 + 1000,
+  sessionReferenceId: null,
+  recordReferenceId: null,
 })
 
 /** Submit records to partition 0. The returned `done` is the receipt or the error. */
@@ -105,11 +114,18 @@ describe('a log that does not answer in time', () => {
     const { entrance, openGate } = openEntrance(100)
     const batch = entrance.begin(tenant, currentInstant())
     const readings = Array.from({ length: 700 }, (_, index) => ({
-      ...{ time: index * 1000, isRestart: false, value: BigInt(index), recordReferenceId: null },
-      ...{ recordNumber: index + 1, recordId: index.toString(16).padStart(24, '0') },
+      time: index * 1000,
+      isRestart: false,
+      value: BigInt(index),
+      recordReferenceId: null,
+      recordNumber: index + 1,
+      recordId: index.toString(16).padStart(24, '0'),
     }))
     const register = {
-      ...{ locationId, deviceId: null, sessionReferenceId: null, register: null },
+      locationId,
+      deviceId: null,
+      sessionReferenceId: null,
+      register: null,
       ...({ energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' } as const),
     }
     const numbers = { recordsSubmitted: 700, recordsAccepted: 700 }

@@ -5,8 +5,19 @@ import type { ServiceCalls } from '../../../services/reading-import/call-service
 import type { SentBatch } from '../../../services/reading-import/send-batch.ts'
 
 const readingAt = (line: number): FileReading => ({
-  ...{ line, isRegister: true, isRestart: false, location: { id: 'loc_1' }, device: null, sessionReferenceId: null },
-  ...{ recordReferenceId: null, directions: null, units: 'WH', value: '1', confidence: null, start: 0, end: 0 },
+  line,
+  isRegister: true,
+  isRestart: false,
+  location: { id: 'loc_1' },
+  device: null,
+  sessionReferenceId: null,
+  recordReferenceId: null,
+  directions: null,
+  units: 'WH',
+  value: '1',
+  confidence: null,
+  start: 0,
+  end: 0,
 })
 
 const failure = (recordNumber: number) => ({ record_num: recordNumber, error: 'register_decreased: it fell' })
@@ -33,7 +44,10 @@ it('receipts of registers are read once, after the readings are processed', asyn
   const wait = registerWaiter({ call: call as ServiceCalls['call'] }, new AbortController().signal)
   const readings = [readingAt(2), readingAt(3)]
   const sent: SentBatch = {
-    ...{ accepted: 5, refused: [], batchIds: ['bat_0', 'bat_1', 'bat_2', 'bat_3'], warnings: [] },
+    accepted: 5,
+    refused: [],
+    batchIds: ['bat_0', 'bat_1', 'bat_2', 'bat_3'],
+    warnings: [],
     registers: [
       // The service refused the first reading at once.
       { batchId: 'bat_1', readings, refused: new Set([1]) },
@@ -46,6 +60,9 @@ it('receipts of registers are read once, after the readings are processed', asyn
   expect(refused).toMatchObject([{ line: 3, code: 'register_decreased' }])
   // The receipts of intervals, and those that cannot be read, are read at the end.
   expect({ accepted, batchIds, replaced, unknown }).toEqual({
-    ...{ accepted: 4, batchIds: ['bat_0', 'bat_3'], replaced: 5, unknown: 2 },
+    accepted: 4,
+    batchIds: ['bat_0', 'bat_3'],
+    replaced: 5,
+    unknown: 2,
   })
 })

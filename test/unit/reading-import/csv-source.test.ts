@@ -36,8 +36,13 @@ describe('columns of a file with readings', () => {
     const { rows } = await read(`${head}\n${start},${end},1.50,WH,depot-7,charger-2,s-1,r-1,EXPORT,0.8\n`, {})
     expect(rows).toMatchObject([
       {
-        ...{ value: '1.50', units: 'WH', location: { reference: 'depot-7' }, device: { reference: 'charger-2' } },
-        ...{ sessionReferenceId: 's-1', recordReferenceId: 'r-1', confidence: '0.8' },
+        value: '1.50',
+        units: 'WH',
+        location: { reference: 'depot-7' },
+        device: { reference: 'charger-2' },
+        sessionReferenceId: 's-1',
+        recordReferenceId: 'r-1',
+        confidence: '0.8',
         directions: { energyFlowDirection: 'OUTBOUND', tariffDirection: 'EXPORT' },
       },
     ])

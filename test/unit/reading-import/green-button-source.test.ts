@@ -12,7 +12,8 @@ const read = async (...entries: readonly string[]) => {
     open: async function* () {
       yield Buffer.from(text)
     },
-    ...{ location: { id: 'loc_1' }, costs },
+    location: { id: 'loc_1' },
+    costs,
     deviceOf: async reference => {
       devices.push(reference)
       return { reference }

@@ -9,15 +9,19 @@ const batchOf = (...entries: readonly (readonly [location: ObjectName, device: O
   const batch = startBatch()
   entries.forEach(([location, device, at], index) => {
     const reading: FileReading = {
-      ...{ line: index + 1, location, device, start: at * hour, end: (at + 1) * hour, value: '1', units: 'WH' },
-      ...{
-        isRegister: false,
-        isRestart: false,
-        directions: null,
-        confidence: null,
-        sessionReferenceId: null,
-        recordReferenceId: null,
-      },
+      line: index + 1,
+      location,
+      device,
+      start: at * hour,
+      end: (at + 1) * hour,
+      value: '1',
+      units: 'WH',
+      isRegister: false,
+      isRestart: false,
+      directions: null,
+      confidence: null,
+      sessionReferenceId: null,
+      recordReferenceId: null,
     }
     batch.add(reading)
   })
@@ -55,8 +59,19 @@ describe('a batch', () => {
       if (batch.isFull(line)) return batch.build().count
       const device = { reference: `meter ${line % meters}` }
       batch.add({
-        ...{ line, location: home, device, start: line * hour, end: line * hour, value: '1', units: 'WH', isRegister },
-        ...{ isRestart: false, directions: null, confidence: null, sessionReferenceId: null, recordReferenceId: null },
+        line,
+        location: home,
+        device,
+        start: line * hour,
+        end: line * hour,
+        value: '1',
+        units: 'WH',
+        isRegister,
+        isRestart: false,
+        directions: null,
+        confidence: null,
+        sessionReferenceId: null,
+        recordReferenceId: null,
       })
     }
   }

@@ -33,8 +33,13 @@ const claimOf = (secrets: DeliveryClaim['secrets'], data = '{"id":"cus_1"}'): De
 })
 
 const eventOf = ({ eventId, accountId, liveMode, eventType, apiVersion }: DeliveryClaim, data: string) => ({
-  ...{ eventId, accountId, liveMode, eventType, apiVersion },
-  ...{ data, createdAt },
+  eventId,
+  accountId,
+  liveMode,
+  eventType,
+  apiVersion,
+  data,
+  createdAt,
 })
 
 const sent = (secrets: DeliveryClaim['secrets'], data?: string, at = Date.now()) => {

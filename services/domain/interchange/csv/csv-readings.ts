@@ -124,7 +124,8 @@ export const openCsvReadings = (
     otherHeadings: columns.others
       .filter(index => !usedOthers.has(index) && !selecting.has(index))
       .map(index => header[index] ?? ''),
-    ...{ hasHeader, label },
+    hasHeader,
+    label,
     addRefused: row => times.add(row),
     addRow: (cells, line) => {
       if (!selected.every(({ index, text }) => unguardText(cells[index] ?? '').trim() === text)) return 'unselected'

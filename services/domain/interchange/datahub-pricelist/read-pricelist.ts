@@ -90,7 +90,11 @@ const readRow = (record: SourceField, reader: ImportReader): PriceRow => {
   const start = instantAt(from, reader)
   if (start === null) throw sourceFault(from.path, 'is required', 'field_required')
   return {
-    ...{ record, type, key: `${type} ${gln}/${code}`, start, end: instantAt(to, reader) },
+    record,
+    type,
+    key: `${type} ${gln}/${code}`,
+    start,
+    end: instantAt(to, reader),
     name: textAt(memberAt(record, 'Note')) ?? `${code}`,
     prices: type === 'D02' ? null : readPrices(record, vatOf(record, reader)),
   }
@@ -156,7 +160,9 @@ const isChosen = (record: SourceField, { options: { codes, glns } }: ImportReade
 const reportRows = (rows: readonly PriceRow[], { report }: ImportReader): boolean => {
   for (const { record } of rows.filter(({ type }) => type === 'D02'))
     report.addNotImported({
-      ...{ path: record.path, reason: 'no_charges', affects: 'bill' },
+      path: record.path,
+      reason: 'no_charges',
+      affects: 'bill',
       message: 'A fee is billed for an event that records do not have.',
     })
   const unknown = rows.filter(({ type, prices }) => type === 'D03' && prices === null)
@@ -164,7 +170,9 @@ const reportRows = (rows: readonly PriceRow[], { report }: ImportReader): boolea
   for (const { record, type } of rows)
     if (type === 'D03')
       report.addNotImported({
-        ...{ path: record.path, reason: 'unit', affects: 'price' },
+        path: record.path,
+        reason: 'unit',
+        affects: 'price',
         message: 'A tariff has another resolution than PT1H, P1D and P1M.',
       })
   return false

@@ -206,7 +206,8 @@ const readDemand = (fastledd: SourceField, sourceId: string, reader: ImportReade
     ...commonTerms('DEMAND', name),
     ...demandDefaults,
     ...measured,
-    ...{ steps, per: 'YEAR' as const },
+    steps,
+    per: 'YEAR' as const,
     stepEdge: isIncluded ? ('LOWER_INCLUSIVE' as const) : ('LOWER_EXCLUSIVE' as const),
   }
   return [{ ...common, name, terms }]

@@ -58,7 +58,10 @@ export const readingMeaning = (type: EspiValue): ReadingMeaning | Unusable => {
 }
 
 const notImported = (path: string, { reason, message }: Unusable): NotImported => ({
-  ...{ path, reason, affects: 'bill', message },
+  path,
+  reason,
+  affects: 'bill',
+  message,
 })
 
 /** Return whether `inner` is at or below `outer` by their links. */

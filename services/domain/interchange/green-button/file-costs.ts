@@ -50,8 +50,13 @@ export const collectFileCosts = (): FileCostCollector => {
         if (known === undefined && sums.size >= maxSums) continue
         const cost = costOf(readings[index])
         sums.set(key, {
-          ...{ self, device, direction, currencyCode, cost: (known?.cost ?? 0n) + (cost ?? 0n) },
-          ...{ start: Math.min(known?.start ?? start, start), end: Math.max(known?.end ?? end, end) },
+          self,
+          device,
+          direction,
+          currencyCode,
+          cost: (known?.cost ?? 0n) + (cost ?? 0n),
+          start: Math.min(known?.start ?? start, start),
+          end: Math.max(known?.end ?? end, end),
           readings: (known?.readings ?? 0) + 1,
           withoutCost: (known?.withoutCost ?? 0) + (cost === null ? 1 : 0),
         })

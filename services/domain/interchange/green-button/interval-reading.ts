@@ -4,9 +4,20 @@ import { type EspiValue, elements, member, textMember } from './espi.ts'
 import type { ReadingMeaning } from './feed.ts'
 
 const confidenceByQuality: Readonly<Record<string, string | null>> = {
-  ...{ '0': null, '7': null, '14': null, '17': null, '18': null, '19': null },
-  ...{ '8': '0.9', '9': '0.9', '11': '0.9', '13': '0.9', '15': '0.9', '16': '0.9' },
-  ...{ '10': '0.5', '12': '0.5' },
+  '0': null,
+  '7': null,
+  '14': null,
+  '17': null,
+  '18': null,
+  '19': null,
+  '8': '0.9',
+  '9': '0.9',
+  '11': '0.9',
+  '13': '0.9',
+  '15': '0.9',
+  '16': '0.9',
+  '10': '0.5',
+  '12': '0.5',
 }
 
 /** Return the lowest confidence of the qualities of a reading; null is confidence 1, undefined an unknown quality. */
@@ -62,8 +73,15 @@ export const readIntervalReading = (reading: EspiValue, line: number, meter: Esp
     return refusedRow(line, 'value', 'value_out_of_range', 'Only net energy can be negative.')
   const isSold = flow === 'OUTBOUND' || isNegative
   const result: FileReading = {
-    ...{ line, isRegister, isRestart: false, location: meter.location, device: meter.device },
-    ...{ sessionReferenceId: null, recordReferenceId: null, units, confidence },
+    line,
+    isRegister,
+    isRestart: false,
+    location: meter.location,
+    device: meter.device,
+    sessionReferenceId: null,
+    recordReferenceId: null,
+    units,
+    confidence,
     directions: directionsOf(isSold ? 'EXPORT' : 'IMPORT') ?? null,
     value: shifted(isNegative ? text.slice(1) : text, exponent),
     ...(isRegister ? { start: start + duration, end: start + duration } : { start, end: start + duration }),

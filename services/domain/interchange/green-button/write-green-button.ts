@@ -63,7 +63,9 @@ const seriesOf = ({ records, locationId }: WrittenFeed): readonly Series[] => {
   const all = [...groups.values()].map((group): Series => {
     const [first] = group as [ExportedRecord]
     return {
-      ...{ meterId: first.deviceId ?? locationId, flow: flowOf(first) ?? '1', exponent: exponentOf(group) },
+      meterId: first.deviceId ?? locationId,
+      flow: flowOf(first) ?? '1',
+      exponent: exponentOf(group),
       currency: currencyNumberOf(first.currencyCode) ?? 0,
       records: group.toSorted((a, b) => a.start - b.start || a.end - b.end || (a.id < b.id ? -1 : 1)),
     }

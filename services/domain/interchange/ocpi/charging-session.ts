@@ -167,7 +167,12 @@ export const chargingSessionOf = (
   const costs: Partial<Record<CostPart, Money>> = { energy }
   for (const { part, amount } of charged) costs[part] = (costs[part] ?? 0n) + amount
   return {
-    ...{ reference, start, end, periods, costs, currencyCode: records[0]?.currencyCode ?? '' },
+    reference,
+    start,
+    end,
+    periods,
+    costs,
+    currencyCode: records[0]?.currencyCode ?? '',
     taxes: taxes.filter(tax => tax !== null),
   }
 }

@@ -99,7 +99,9 @@ const windowsOf = ({ restrictions }: OcpiPrice): SessionCharge['windows'] =>
     ? []
     : [
         {
-          ...{ months: [], dates: [], weight: fullWeight },
+          months: [],
+          dates: [],
+          weight: fullWeight,
           days: restrictions.weekdays.length === 0 ? [] : nameDays([...restrictions.weekdays].sort((a, b) => a - b)),
           hours: [{ validFrom: restrictions.startSecond, validTo: restrictions.endSecond }],
         },
@@ -130,8 +132,11 @@ const sessionTerms = (one: OcpiPrice, base: Fraction, hasBoth: boolean): Session
   if (!isExactNano(perMinute(price))) return 'The price of a minute has more than 9 decimals.'
   const isParking = one.type === 'PARKING_TIME'
   return {
-    ...{ price: priceOf(perMinute(price), path), per: 'MINUTE', while: isParking ? 'IDLE' : 'CONNECTED' },
-    ...{ count: isExact ? 'EXACT' : 'STARTED', name: isParking ? 'Parking time' : 'Charging time' },
+    price: priceOf(perMinute(price), path),
+    per: 'MINUTE',
+    while: isParking ? 'IDLE' : 'CONNECTED',
+    count: isExact ? 'EXACT' : 'STARTED',
+    name: isParking ? 'Parking time' : 'Charging time',
   }
 }
 

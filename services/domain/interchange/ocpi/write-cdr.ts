@@ -47,7 +47,9 @@ const priceOf = (
     : {
         before_taxes: numberOf(net),
         taxes: taxes.map(({ name, rate, units }) => ({
-          ...{ name, percentage: sourceNumber(formatDecimal(rate, percentageScale - 2)), amount: numberOf(units) },
+          name,
+          percentage: sourceNumber(formatDecimal(rate, percentageScale - 2)),
+          amount: numberOf(units),
         })),
       }
 
@@ -98,8 +100,14 @@ export const writeCdr = (session: ChargingSession, frame: CdrFrame, version: Cdr
   )
   return writeSource({
     ...frame.party,
-    ...{ id: reference, start_date_time: writeInstant(start), end_date_time: writeInstant(end), session_id: reference },
-    ...{ cdr_token: frame.token, auth_method: frame.authMethod, cdr_location: frame.location, currency: currencyCode },
+    id: reference,
+    start_date_time: writeInstant(start),
+    end_date_time: writeInstant(end),
+    session_id: reference,
+    cdr_token: frame.token,
+    auth_method: frame.authMethod,
+    cdr_location: frame.location,
+    currency: currencyCode,
     charging_periods: periods.map((period, index) => ({
       start_date_time: writeInstant(period.start),
       dimensions: [
@@ -108,6 +116,8 @@ export const writeCdr = (session: ChargingSession, frame: CdrFrame, version: Cdr
       ],
     })),
     ...costsOf(version, session),
-    ...{ total_energy: numberOf(sum(energies)), total_time: numberOf(sum(times)), last_updated: writeInstant(at) },
+    total_energy: numberOf(sum(energies)),
+    total_time: numberOf(sum(times)),
+    last_updated: writeInstant(at),
   })
 }

@@ -42,7 +42,9 @@ const reportAttributes = (item: SourceField, { report }: ImportReader): void => 
     if (!hasAmount) report.addNoted(sourceField.path, 'has no amount')
     else
       report.addNotImported({
-        ...{ path: sourceField.path, reason: 'discount_by_attribute', affects: 'bill' },
+        path: sourceField.path,
+        reason: 'discount_by_attribute',
+        affects: 'bill',
         message: 'The amount depends on an attribute of the customer.',
       })
   }

@@ -117,7 +117,10 @@ const minimumCharge = (context: Context, member: AmountMember): readonly DraftCh
 
 const window = (months: readonly number[], days: ChargeWindow['days'], hours: ChargeWindow['hours']): ChargeWindow => ({
   months: months.length === 12 ? [] : months.flatMap(month => monthNames[month] ?? []),
-  ...{ dates: [], days, hours, weight: fullWeight },
+  dates: [],
+  days,
+  hours,
+  weight: fullWeight,
 })
 
 /** Return the runs of hours of a period in a row of 24 hours. */

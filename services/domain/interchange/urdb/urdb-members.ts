@@ -19,10 +19,14 @@ const rate: MemberTable = {
   ...plainMembers('lookbackPercent', 'lookbackRange', 'lookbackMonths'),
   flatdemandstructure: demandTier,
   ...plainMembers('flatdemandmonths', 'flatdemandunit', 'demandrateunit', 'demandunits', 'demandreactivepowercharge'),
-  ...{ coincidentratestructure: demandTier, coincidentrateschedule: null, coincidentrateunit: null },
+  coincidentratestructure: demandTier,
+  coincidentrateschedule: null,
+  coincidentrateunit: null,
   ...plainMembers('fixedchargefirstmeter', 'fixedchargeunits', 'fixedchargeeaaddl', 'fixedmonthlycharge'),
   ...plainMembers('mincharge', 'minchargeunits', 'minmonthlycharge', 'annualmincharge'),
-  ...{ energyattrs: 'ANY', demandattrs: 'ANY', fixedattrs: 'ANY' },
+  energyattrs: 'ANY',
+  demandattrs: 'ANY',
+  fixedattrs: 'ANY',
 }
 
 /** Return the members of a file: one rate, or `items` with rates. */

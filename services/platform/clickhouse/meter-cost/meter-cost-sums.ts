@@ -153,8 +153,13 @@ const byBucketAndCurrency = (a: CostSum, b: CostSum): number =>
   a.bucket - b.bucket || (a.currency < b.currency ? -1 : 1)
 
 const unweighted = {
-  ...{ energy: 0n, cost: 0n, weightedEnergy: 0n, weightedTime: 0n, weightedRecords: 0n },
-  ...{ estimatedEnergy: 0n, provisionalEnergy: 0n },
+  energy: 0n,
+  cost: 0n,
+  weightedEnergy: 0n,
+  weightedTime: 0n,
+  weightedRecords: 0n,
+  estimatedEnergy: 0n,
+  provisionalEnergy: 0n,
 }
 
 const costSumOf = (
@@ -170,23 +175,31 @@ const costSumOf = (
   return Number(isUnpriced) === 1
     ? { ...of, ...unweighted, unpricedRecords: Number(records), unpricedEnergy: energy }
     : {
-        ...{ ...of, energy, cost, weightedEnergy, weightedTime, weightedRecords },
-        ...{ estimatedEnergy, provisionalEnergy, unpricedRecords: 0, unpricedEnergy: 0n },
+        ...of,
+        energy,
+        cost,
+        weightedEnergy,
+        weightedTime,
+        weightedRecords,
+        estimatedEnergy,
+        provisionalEnergy,
+        unpricedRecords: 0,
+        unpricedEnergy: 0n,
       }
 }
 
 const addSums = (a: CostSum, b: CostSum): CostSum => ({
-  ...{ bucket: a.bucket, currency: a.currency },
-  ...{ records: a.records + b.records, energy: a.energy + b.energy, cost: a.cost + b.cost },
-  ...{
-    weightedEnergy: a.weightedEnergy + b.weightedEnergy,
-    time: a.time + b.time,
-    weightedTime: a.weightedTime + b.weightedTime,
-  },
-  ...{
-    weightedRecords: a.weightedRecords + b.weightedRecords,
-    estimatedEnergy: a.estimatedEnergy + b.estimatedEnergy,
-    provisionalEnergy: a.provisionalEnergy + b.provisionalEnergy,
-  },
-  ...{ unpricedRecords: a.unpricedRecords + b.unpricedRecords, unpricedEnergy: a.unpricedEnergy + b.unpricedEnergy },
+  bucket: a.bucket,
+  currency: a.currency,
+  records: a.records + b.records,
+  energy: a.energy + b.energy,
+  cost: a.cost + b.cost,
+  weightedEnergy: a.weightedEnergy + b.weightedEnergy,
+  time: a.time + b.time,
+  weightedTime: a.weightedTime + b.weightedTime,
+  weightedRecords: a.weightedRecords + b.weightedRecords,
+  estimatedEnergy: a.estimatedEnergy + b.estimatedEnergy,
+  provisionalEnergy: a.provisionalEnergy + b.provisionalEnergy,
+  unpricedRecords: a.unpricedRecords + b.unpricedRecords,
+  unpricedEnergy: a.unpricedEnergy + b.unpricedEnergy,
 })

@@ -82,8 +82,11 @@ export const openFetcher = (options: FetcherOptions): Fetcher => {
 
 const fetchOptions = (node: number, topicId: string, requests: readonly FetchRequest[]) => {
   const partitions = requests.map(({ assignment, from }) => ({
-    ...{ partition: assignment.partition, fetchOffset: BigInt(from), partitionMaxBytes: partitionBytes },
-    ...{ currentLeaderEpoch: -1, lastFetchedEpoch: -1 },
+    partition: assignment.partition,
+    fetchOffset: BigInt(from),
+    partitionMaxBytes: partitionBytes,
+    currentLeaderEpoch: -1,
+    lastFetchedEpoch: -1,
   }))
   return { node, topics: [{ topicId, partitions }], maxWaitTime: maxWaitMs, minBytes: 1, maxBytes: maxFetchBytes }
 }

@@ -208,7 +208,8 @@ const openAssignments = (
   commit: (offsetCommit: OffsetCommit) => Promise<void>,
 ) => {
   const assignments = kafkaAssignments({
-    ...{ offsetsOf, log },
+    offsetsOf,
+    log,
     openAssignment: (partition, committed) =>
       openKafkaAssignment({ topic, partition, group, committed, commit, requestMore: () => fetcher.wake() }),
     onOpened: added => {
@@ -217,7 +218,9 @@ const openAssignments = (
     },
   })
   const fetcher = openFetcher({
-    ...{ address, topic: topicName, assignments: assignments.all },
+    address,
+    topic: topicName,
+    assignments: assignments.all,
     beginOf: async partition => (await offsetsOf())[partition]?.begin ?? 0,
   })
   return { assignments, fetcher }

@@ -106,7 +106,12 @@ const openReaders = (
       const name = `${topic} ${group}`
       if (readers.has(name)) throw new Failure('reader_taken', `${group} already reads ${topic} in this process.`)
       const joined = joinGroup({
-        ...{ address, topic, topicName: nameOf(topic), group: prefixed(prefix, group), onAssigned, log },
+        address,
+        topic,
+        topicName: nameOf(topic),
+        group: prefixed(prefix, group),
+        onAssigned,
+        log,
         offsetsOf: () => offsetsOf(topic, group),
       })
       const end = async (): Promise<void> => {

@@ -37,7 +37,8 @@ export const affectedPrices = async (query: Query, change: ChangeOfCalendar): Pr
     select distinct l.id, l.timezone, t.direction from locations l join tariffs t on ${namesOneOf(change.names)}
     where ${isAffected(change)} order by l.id, t.direction`)
   return rows.map(({ id, timezone, direction }) => ({
-    ...{ locationId: id, direction },
+    locationId: id,
+    direction,
     ...instantsOfDays(timezone, change),
   }))
 }
@@ -68,7 +69,10 @@ export const recostCalendarPage = async (
   await writeEvents({ accountId, liveMode, query }, [...locations.map(eventOf), ...updates], at)
   const requests = [...Map.groupBy(rows, ({ timezone }) => timezone)].map(([zoneName, inZone]) =>
     newRecostRequest({
-      ...{ accountId, liveMode, locations: inZone.map(({ id }) => id), ...instantsOfDays(zoneName, change) },
+      accountId,
+      liveMode,
+      locations: inZone.map(({ id }) => id),
+      ...instantsOfDays(zoneName, change),
       revision: Math.max(...inZone.map(({ revision }) => revision)),
     }),
   )

@@ -80,7 +80,8 @@ export const writeCalendarPriceUpdates = async (
 ): Promise<void> => {
   const directions = [...new Set(tariffs.map(({ direction }) => direction))]
   const update = (direction: TariffDirection): PriceUpdate => ({
-    ...{ locationId, direction },
+    locationId,
+    direction,
     ...(interval ?? { from: null, to: null }),
   })
   await writeEvents(

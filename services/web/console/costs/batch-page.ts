@@ -30,11 +30,17 @@ const showBatch = async (request: ConsoleRequest): Promise<PageView> => {
     return { title: 'Submission', status: found.status, body: html`<h1>Submission</h1>${errorNotice(found.fault)}` }
   const batch = found.value
   const table = dataTable(request, {
-    ...{ id: 'failed', label: 'Failed records', columns, items: batch.failed_records },
+    id: 'failed',
+    label: 'Failed records',
+    columns,
+    items: batch.failed_records,
     empty: 'No record failed.',
   })
   const warnings = dataTable(request, {
-    ...{ id: 'warnings', label: 'Warnings', columns: warningColumns, items: batch.warnings ?? [] },
+    id: 'warnings',
+    label: 'Warnings',
+    columns: warningColumns,
+    items: batch.warnings ?? [],
     empty: 'No record has a warning.',
   })
   return {

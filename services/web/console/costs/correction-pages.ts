@@ -76,7 +76,10 @@ const correctionTable = (
   const [time, record, ...values] = columnsIn(zone)
   const location = locations === null ? [] : [locationColumn<CorrectionWire>(locations, one => one.location_id)]
   return dataTable(request, {
-    ...{ id: 'corrections', label: 'Corrections', items, hasMore },
+    id: 'corrections',
+    label: 'Corrections',
+    items,
+    hasMore,
     columns: [time, record, ...location, ...values].filter(one => one !== undefined),
     empty,
     isCompact: true,

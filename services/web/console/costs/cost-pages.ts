@@ -153,13 +153,11 @@ const noteOf = ({ object_id: id, includes_devices: includesDevices, warning }: C
 const costSection = (request: ConsoleRequest, id: string, { cost, range, unit }: RangeCost) => {
   const isEmpty = cost.data.every(({ records }) => numberText(records) === '0')
   const table = dataTable(request, {
-    ...{
-      id: 'costs',
-      label: 'Costs',
-      columns: costColumns(request, cost, unit),
-      items: cost.data,
-      totals: costTotals(cost),
-    },
+    id: 'costs',
+    label: 'Costs',
+    columns: costColumns(request, cost, unit),
+    items: cost.data,
+    totals: costTotals(cost),
     empty: 'No costs in this period.',
     isCompact: true,
   })

@@ -78,7 +78,9 @@ export const priceReasons = async (
   const body = { start_time, end_time: end, tariff_direction: record.tariff_direction }
   const audit = await request.call(priceAuditRetrieve, { id: record.location_id }, body)
   const table = dataTable(request, {
-    ...{ id: 'price-parts', label: 'Parts of the price', columns: columnsOf(zone, record.currency_code) },
+    id: 'price-parts',
+    label: 'Parts of the price',
+    columns: columnsOf(zone, record.currency_code),
     items: audit.ok ? audit.value.data.slice(0, maxParts) : [],
     empty: 'No prices in this time.',
     isSortable: false,

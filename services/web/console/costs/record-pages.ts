@@ -142,7 +142,11 @@ ${filters.map(([name, label, hint]) => field(name, label, { value: query.get(nam
   const [zone, devices] = await Promise.all([zoneOfLocation(request, data[0]?.location_id), newestDevices(request)])
   const columns = recordColumns(zone, devices)
   const table = dataTable(request, {
-    ...{ id: 'records', label: 'Records', columns, items: data, totals: recordTotals(data) },
+    id: 'records',
+    label: 'Records',
+    columns,
+    items: data,
+    totals: recordTotals(data),
     empty: 'No records match. Choose a longer time, or leave a field empty.',
     hasMore: hasOlderRows(query, list.value),
     isCompact: true,
@@ -263,7 +267,10 @@ const showRecord = async (request: ConsoleRequest): Promise<PageView> => {
   const corrections = await correctionsOfRecord(request, record.id, zone)
   const reasons = record.status === 'PRICED' ? await priceReasons(request, record, zone, known) : null
   const pieces = dataTable(request, {
-    ...{ id: 'pieces', label: 'Pieces', columns: pieceColumns(zone, record.currency_code), items: record.pieces },
+    id: 'pieces',
+    label: 'Pieces',
+    columns: pieceColumns(zone, record.currency_code),
+    items: record.pieces,
     empty: 'No pieces: the record has no price.',
     isSortable: false,
   })

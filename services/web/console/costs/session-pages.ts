@@ -30,14 +30,13 @@ const figuresOf = (reference: string, { data, currency_code, location_timezone }
   const [element] = data
   if (element === undefined) return null
   return {
-    ...{
-      reference,
-      currency: currency_code,
-      zone: location_timezone,
-      start: element.start_time,
-      end: element.end_time,
-    },
-    ...{ energy: element.energy.value, cost: element.tariff?.cost.value ?? null },
+    reference,
+    currency: currency_code,
+    zone: location_timezone,
+    start: element.start_time,
+    end: element.end_time,
+    energy: element.energy.value,
+    cost: element.tariff?.cost.value ?? null,
   }
 }
 
@@ -81,11 +80,19 @@ const comparisonTable = (request: ConsoleRequest, one: SessionFigures, other: Se
   }))
   type Item = (typeof items)[number]
   const column = (key: 'first' | 'second', name: string): Column<Item> => ({
-    ...{ key: name, name, isNamed: true, text: item => item[key][0] },
+    key: name,
+    name,
+    isNamed: true,
+    text: item => item[key][0],
     show: item => item[key][1],
   })
   return dataTable<Item>(request, {
-    ...{ id: 'compared-sessions', label: 'Comparison', items, empty: '', isCompact: true, isSortable: false },
+    id: 'compared-sessions',
+    label: 'Comparison',
+    items,
+    empty: '',
+    isCompact: true,
+    isSortable: false,
     columns: [
       { key: 'figure', name: 'Figure', text: ({ name }) => name },
       column('first', one.reference),
@@ -138,7 +145,11 @@ const showSession = async (request: ConsoleRequest, reference: string): Promise<
   const zone = cost.value.location_timezone
   const columns = recordColumns(zone, devices).filter(({ key }) => key !== 'session_reference_id')
   const list = dataTable(request, {
-    ...{ id: 'records', label: 'Records', columns, items, totals: recordTotals(items).slice(0, columns.length) },
+    id: 'records',
+    label: 'Records',
+    columns,
+    items,
+    totals: recordTotals(items).slice(0, columns.length),
     empty: 'No records.',
     hasMore: records.ok && records.value.has_more,
     isCompact: true,

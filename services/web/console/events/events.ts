@@ -58,7 +58,10 @@ export const eventColumns: readonly Column<EventWire>[] = [
 
 const eventTable = (request: ConsoleRequest, list: ListOf<EventWire>): TableView =>
   dataTable(request, {
-    ...{ id: 'events', label: 'Events', items: list.data, hasMore: hasOlderRows(request.query, list) },
+    id: 'events',
+    label: 'Events',
+    items: list.data,
+    hasMore: hasOlderRows(request.query, list),
     columns: eventColumns,
     empty: 'No events yet. Change the filter, or create a location.',
     isSortable: false,

@@ -65,11 +65,17 @@ export const deliveryTable = (
     },
   ]
   const resend: Column<WebhookDeliveryWire> = {
-    ...{ key: 'id', name: 'Action', text: one => one.id },
+    key: 'id',
+    name: 'Action',
+    text: one => one.id,
     show: one => resendForm(request, pathOf(one.endpoint_id, one.id)),
   }
   return dataTable(request, {
-    ...{ id, label, items: list.data, isCompact: true, empty: 'No deliveries yet. Send a test event.' },
+    id,
+    label,
+    items: list.data,
+    isCompact: true,
+    empty: 'No deliveries yet. Send a test event.',
     hasMore: hasOlderRows(request.query, list),
     columns: mayDo(request, webhookDeliveryResend) ? [...columns, resend] : columns,
   })
@@ -110,7 +116,10 @@ const attemptColumns: readonly Column<WebhookAttemptWire>[] = [
 
 const attemptTable = (request: Pick<ConsoleRequest, 'path' | 'query'>, list: ListOf<WebhookAttemptWire>): TableView =>
   dataTable(request, {
-    ...{ id: 'attempts', label: 'Attempts', columns: attemptColumns, items: list.data },
+    id: 'attempts',
+    label: 'Attempts',
+    columns: attemptColumns,
+    items: list.data,
     empty: 'No attempts yet. Refresh this page in a moment.',
     hasMore: hasOlderRows(request.query, list),
   })

@@ -38,7 +38,11 @@ type Draft = {
 }
 
 const emptyDraft = ({ session }: ConsoleRequest): Draft => ({
-  ...{ url: '', types: '*', description: '', version: session.defaultApiVersion, fault: null },
+  url: '',
+  types: '*',
+  description: '',
+  version: session.defaultApiVersion,
+  fault: null,
 })
 
 const endpointColumns: readonly Column<WebhookEndpointWire>[] = [
@@ -93,7 +97,10 @@ const showEndpoints = async (
   const endpoints = await call(webhookList, listParameters(query))
   const table = endpoints.ok
     ? dataTable(request, {
-        ...{ id: 'webhooks', label: 'Webhook endpoints', columns: endpointColumns, items: endpoints.value.data },
+        id: 'webhooks',
+        label: 'Webhook endpoints',
+        columns: endpointColumns,
+        items: endpoints.value.data,
         empty: html`<p>No webhook endpoints yet. This request creates the first one:</p>${curlBlock(firstEndpoint)}`,
         hasMore: hasOlderRows(query, endpoints.value),
       })
@@ -124,7 +131,10 @@ const createEndpoint = async (request: ConsoleRequest): Promise<PageView> => {
   return created.ok
     ? showEndpoints(request, secretNotice(created.value.secret))
     : showEndpoints(request, null, {
-        ...{ url, types, description, version },
+        url,
+        types,
+        description,
+        version,
         fault: created.fault,
       })
 }

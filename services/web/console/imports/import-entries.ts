@@ -28,7 +28,11 @@ const append = (
   withTenant(database, session, transaction =>
     // The object is the account, so that the entries are found among all others.
     appendAudit(transaction.query, transaction, {
-      ...{ actor: session.keyId, action, objectId: session.accountId, at: at(), detail },
+      actor: session.keyId,
+      action,
+      objectId: session.accountId,
+      at: at(),
+      detail,
     }),
   )
 

@@ -145,7 +145,11 @@ async function* importParts(
   const calls = callsOfSession(dependencies, session)
   const entries = importEntries(dependencies, session, file.name)
   const { run, done, settle } = startImport({
-    ...{ file: opened, calls, isPreview, at, signal },
+    file: opened,
+    calls,
+    isPreview,
+    at,
+    signal,
     importId: entries.importId,
     beforeBatch: entries.start,
   })

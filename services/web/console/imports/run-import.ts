@@ -48,7 +48,11 @@ type RunOptions = {
 export const startImport = ({ file, calls, isPreview, importId, at, signal, beforeBatch }: RunOptions) => {
   const { source } = file
   const run: ImportRun = {
-    ...{ accepted: 0, sent: 0, refusedCount: 0, refused: [], unknown: 0 },
+    accepted: 0,
+    sent: 0,
+    refusedCount: 0,
+    refused: [],
+    unknown: 0,
     preview: isPreview ? previewReadings(source) : null,
     receipts: { pending: 0, replaced: null },
   }

@@ -42,7 +42,8 @@ export const sessionCalls = ({ fetch, sign, gatewayUrl }: CallDependencies, subj
     const content = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
     const signal = isRemote ? { signal: AbortSignal.timeout(timeoutMs) } : {}
     const request = new Request(new URL(path, isRemote ? gatewayUrl : baseAddress), {
-      ...{ method, headers },
+      method,
+      headers,
       ...content,
       ...signal,
     })

@@ -12,20 +12,25 @@ const location = { id: 'loc_…' }
 export const firstRecord = (more: object = {}): CallRequest =>
   callRequest(meterIntervalSubmit, {}, [
     {
-      ...{ location_id: 'loc_…', units: 'KWH', value: 1.25 },
-      ...{ start_time: '2026-01-15T12:00:00Z', end_time: '2026-01-15T12:15:00Z' },
+      location_id: 'loc_…',
+      units: 'KWH',
+      value: 1.25,
+      start_time: '2026-01-15T12:00:00Z',
+      end_time: '2026-01-15T12:15:00Z',
       ...more,
     },
   ])
 
 /** Request that calculates a statement, for empty pages. */
 export const firstStatement = callRequest(statementCreate, location, {
-  ...{ start_date: '2026-01-01', end_date: '2026-02-01' },
+  start_date: '2026-01-01',
+  end_date: '2026-02-01',
 })
 
 /** Request that reads prices, for empty pages. */
 export const firstPrices = callRequest(priceRetrieve, location, {
-  ...{ start_time: '2026-01-15T00:00:00Z', end_time: '2026-01-16T00:00:00Z' },
+  start_time: '2026-01-15T00:00:00Z',
+  end_time: '2026-01-16T00:00:00Z',
 })
 
 /** Request that compares stored costs with those of a plan, for empty pages. */
@@ -33,7 +38,9 @@ export const firstSimulation = callRequest(
   simulationCreate,
   {},
   {
-    ...{ object_ids: ['loc_…'], start_date: '2026-01-01', end_date: '2026-02-01' },
+    object_ids: ['loc_…'],
+    start_date: '2026-01-01',
+    end_date: '2026-02-01',
     candidates: [{ name: 'Plan B', plan_id: 'pln_…' }],
   },
 )
@@ -43,8 +50,11 @@ export const firstSchedule = (start: string, end: string): CallRequest =>
   callRequest(scheduleAmount, location, {
     data: [
       {
-        ...{ device_id: 'dev_…', start_time: start, end_time: end },
-        ...{ max_power: { units: 'KW', value: 11 }, energy: { units: 'KWH', value: 22 } },
+        device_id: 'dev_…',
+        start_time: start,
+        end_time: end,
+        max_power: { units: 'KW', value: 11 },
+        energy: { units: 'KWH', value: 22 },
       },
     ],
   })

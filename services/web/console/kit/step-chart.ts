@@ -110,7 +110,10 @@ export const stepChart = ({ label, unit, steps, bands = [], interval, zone, now 
   const box = ({ start: from, end: to }: Interval): Html =>
     html`x="${percentOf(fraction(from))}" width="${percentOf(fraction(to) - fraction(from))}"`
   const frame = {
-    ...{ label, unit, values: steps.map(({ value }) => value), labels: labelsOf(interval, zone) },
+    label,
+    unit,
+    values: steps.map(({ value }) => value),
+    labels: labelsOf(interval, zone),
     now: now > start && now < end ? fraction(now) : null,
   }
   return chartFrame(frame, plot => [

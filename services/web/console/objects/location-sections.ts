@@ -118,7 +118,13 @@ const statusTable = (
     },
   ]
   return dataTable(request, {
-    ...{ id: 'tariffs', label: 'Tariffs', columns, items, empty: '', isCompact: true, isSortable: false },
+    id: 'tariffs',
+    label: 'Tariffs',
+    columns,
+    items,
+    empty: '',
+    isCompact: true,
+    isSortable: false,
   })
 }
 

@@ -44,9 +44,12 @@ const bodyOf = (tariff: NewTariff, { id, timezone }: LocationWire): SentBodyOf<t
   const instantOf = (text: string) => (text === '' ? undefined : (readLocal(zoneOf(timezone), text) ?? text))
   return {
     location_id: id,
-    ...{ direction: tariff.direction, type: tariff.type, market_rates: tariff.isMarket },
+    direction: tariff.direction,
+    type: tariff.type,
+    market_rates: tariff.isMarket,
     ...(tariff.name === '' ? {} : { display_name: tariff.name }),
-    ...{ contract_start_date: instantOf(tariff.start), contract_end_date: instantOf(tariff.end) },
+    contract_start_date: instantOf(tariff.start),
+    contract_end_date: instantOf(tariff.end),
     schedule: scheduleBody(tariff.schedule),
   }
 }

@@ -54,7 +54,11 @@ const showList = async <Wire extends AnyObject, Listed extends AnyObject>(
   const locations = locationOf === undefined ? [] : [locationColumn(await newestLocations(request), locationOf)]
   const columns = [...kind.columns.slice(0, -1), ...locations, ...kind.columns.slice(-1)]
   const table = dataTable(request, {
-    ...{ id, label: kind.title, columns, items: list.value.data, isCompact: true },
+    id,
+    label: kind.title,
+    columns,
+    items: list.value.data,
+    isCompact: true,
     hasMore: hasOlderRows(query, list.value),
     empty: emptyList(kind, isFiltered, mayChange(request)),
   })
@@ -193,7 +197,9 @@ const changeObject = async <Wire extends AnyObject, Listed extends AnyObject>(
   const before = kind.editable?.(found.value) ?? {}
   const members = kind.changeMembers ?? kind.members.filter(({ isFixed }) => isFixed !== true)
   const page = {
-    ...{ title: `Edit ${kind.nameOf(found.value)}`, action: `${path}/edit`, back: path },
+    title: `Edit ${kind.nameOf(found.value)}`,
+    action: `${path}/edit`,
+    back: path,
     button: kind.hasDryRun === true ? 'Check changes' : 'Save changes',
   }
   const formWith = async (draft: Draft) => {
@@ -209,7 +215,10 @@ const changeObject = async <Wire extends AnyObject, Listed extends AnyObject>(
   const changed =
     kind.hasDryRun === true
       ? await checkedChange(request, {
-          ...{ ...change, operation: kind.operations.update, parameters, body: read.body },
+          ...change,
+          operation: kind.operations.update,
+          parameters,
+          body: read.body,
           fields: members.map(({ name }) => name),
         })
       : await call(kind.operations.update, parameters, read.body)

@@ -77,11 +77,16 @@ const sitesTable = (
     { key: 'status', name: 'Status', text: one => one.error?.message ?? one.status.toLowerCase(), show: statusText },
   ]
   const changes: Column<AssignmentWire> = {
-    ...{ key: 'id', name: 'Change', text: one => one.id },
+    key: 'id',
+    name: 'Change',
+    text: one => one.id,
     show: one => assignmentActions(plan, one),
   }
   return dataTable(request, {
-    ...{ id: 'sites', label: 'Locations', items: list.data, isCompact: true },
+    id: 'sites',
+    label: 'Locations',
+    items: list.data,
+    isCompact: true,
     hasMore: hasOlderRows(request.query, list),
     columns: mayDo(request, { access: 'all' }) ? [...columns, changes] : columns,
     empty: 'No locations yet. Assign the plan, and its tariffs and charges appear at the locations.',
@@ -107,7 +112,11 @@ ${showResult(list, value => html`${sites?.markup}${pageLinks(`/console/plans/${p
 export const planKind: ObjectKind<PlanWire, AnswerOf<typeof planList>['data'][number]> = {
   path: '/plans',
   operations: {
-    ...{ list: planList, retrieve: planRetrieve, create: planCreate, update: planUpdate, delete: planDelete },
+    list: planList,
+    retrieve: planRetrieve,
+    create: planCreate,
+    update: planUpdate,
+    delete: planDelete,
   },
   name: 'plan',
   title: 'Plans',
@@ -167,7 +176,8 @@ export const planKind: ObjectKind<PlanWire, AnswerOf<typeof planList>['data'][nu
   editable: one => ({ name: one.name }),
   deletions: [
     {
-      ...{ name: 'delete', label: 'Delete' },
+      name: 'delete',
+      label: 'Delete',
       effects: async (_, { id, sites }) =>
         sites === 0
           ? html`<p>No location has the plan. The deletion cannot be undone.</p>`

@@ -101,11 +101,16 @@ const assignPlan = (request: ConsoleRequest): Promise<PageResult> =>
       return again({ code: 'field_required', message: 'Enter at least one location.', field: 'locations' })
     const dates = { start_date: entered.start, ...(entered.end === '' ? {} : { end_date: entered.end }) }
     const result = await checkedChange(request, {
-      ...{ operation: planAssign, parameters: { id: plan.id }, title: `Assign ${plan.name}` },
+      operation: planAssign,
+      parameters: { id: plan.id },
+      title: `Assign ${plan.name}`,
       body: locations.map(location_id => ({ location_id, ...dates })),
       effects: html`<p>The tariffs and charges of ${plan.name} apply to ${counted(locations.length, 'location')}, from ${entered.start} to
 ${entered.end === '' ? 'an open end' : entered.end}.</p>`,
-      ...{ action: `${path}/assign`, button: 'Assign plan', back: path, typed: null },
+      action: `${path}/assign`,
+      button: 'Assign plan',
+      back: path,
+      typed: null,
       fields: ['locations', 'start_date', 'end_date'],
     })
     if (isPage(result)) return result
@@ -148,11 +153,15 @@ const endAssignment = (request: ConsoleRequest): Promise<PageResult> =>
     if (!sent.has('csrf')) return endForm(request, title, { ...page, end: assignment.end_date ?? today }, null)
     const end = sent.get('end_date')?.trim() ?? ''
     const result = await checkedChange(request, {
-      ...{ ...page, operation: planAssignmentUpdate, title },
+      ...page,
+      operation: planAssignmentUpdate,
+      title,
       parameters: { id: plan.id, assignment_id: assignment.id },
       body: { end_date: end === '' ? null : end },
       effects: html`<p>The plan applies to this location ${end === '' ? 'without an end' : `until the start of ${end}`}.</p>`,
-      ...{ button: 'Change end', typed: null, fields: ['end_date'] },
+      button: 'Change end',
+      typed: null,
+      fields: ['end_date'],
     })
     if (isPage(result)) return result
     const undo = { action: page.action, fields: { end_date: assignment.end_date ?? '' } }
@@ -163,11 +172,16 @@ const deleteAssignment = (request: ConsoleRequest): Promise<PageResult> =>
   withAssignment(request, async (plan, assignment, path) => {
     const title = `Remove ${plan.name} from ${await objectName(request, assignment.location_id)}`
     const result = await checkedChange(request, {
-      ...{ operation: planAssignmentDelete, title, back: path },
+      operation: planAssignmentDelete,
+      title,
+      back: path,
       parameters: { id: plan.id, assignment_id: assignment.id },
       effects: html`<p>The tariffs and charges of the plan are removed from their start, as if they had never existed. Without another tariff the
 records have no price. To keep the past, end the assignment instead.</p>`,
-      ...{ action: `${path}/assignments/${assignment.id}/delete`, button: 'Remove plan', typed: plan.name, fields: [] },
+      action: `${path}/assignments/${assignment.id}/delete`,
+      button: 'Remove plan',
+      typed: plan.name,
+      fields: [],
     })
     if (isPage(result)) return result
     return result.ok ? { to: `${path}?done=deleted` } : problem(title, result.status, result.fault)

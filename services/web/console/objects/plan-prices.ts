@@ -57,7 +57,9 @@ const text = (form: URLSearchParams, name: string): string => form.get(name) ?? 
 export const sentPrices = (form: URLSearchParams): PricesDraft => ({
   tariffs: partsOf(form, tariffPrefix, planLimits.tariffs).map(part => ({
     ...sentTerms(part),
-    ...{ name: text(part, 'name'), component: text(part, 'component'), provider: text(part, 'provider') },
+    name: text(part, 'name'),
+    component: text(part, 'component'),
+    provider: text(part, 'provider'),
   })),
   charges: partsOf(form, chargePrefix, maxCharges).map(part =>
     Object.fromEntries(chargeTermMembers.map(({ name }) => [name, text(part, name)])),
@@ -65,8 +67,13 @@ export const sentPrices = (form: URLSearchParams): PricesDraft => ({
 })
 
 const newTariff: TariffDraft = {
-  ...{ direction: 'IMPORT', type: 'COMMODITY', isMarket: false, rows: [emptyRow] },
-  ...{ name: '', component: '', provider: '' },
+  direction: 'IMPORT',
+  type: 'COMMODITY',
+  isMarket: false,
+  rows: [emptyRow],
+  name: '',
+  component: '',
+  provider: '',
 }
 const newCharge: ChargeDraft = { ...Object.fromEntries(chargeTermMembers.map(({ name }) => [name, ''])), kind: 'FIXED' }
 
@@ -90,8 +97,13 @@ const chargeDraft = (charge: Readonly<Record<string, unknown>>): ChargeDraft => 
 /** Return the tariffs and charges of a version; null if they are too large for a form. */
 export const storedPrices = ({ tariffs, charges }: Version): PricesDraft | null => {
   const drafts = tariffs.map(({ direction, type, market_rates: isMarket, schedule, ...one }) => ({
-    ...{ direction, type, isMarket, rows: rowsOf(schedule, isMarket), component: one.component },
-    ...{ name: one.display_name ?? '', provider: one.provider_id ?? '' },
+    direction,
+    type,
+    isMarket,
+    rows: rowsOf(schedule, isMarket),
+    component: one.component,
+    name: one.display_name ?? '',
+    provider: one.provider_id ?? '',
   }))
   const isTooLarge = charges.length > maxCharges || drafts.some(({ rows }) => rows.length > maxRows)
   return isTooLarge ? null : { tariffs: drafts, charges: charges.map(chargeDraft) }
@@ -175,7 +187,9 @@ export const readPrices = ({ tariffs, charges }: PricesDraft): FormResult => {
         fault: { ...fault, message: `Tariff ${index + 1}: ${fault.message}`, field: `tariffs[${index}].schedule` },
       }
     tariffBodies.push({
-      ...{ direction: draft.direction, type: draft.type, market_rates: draft.isMarket },
+      direction: draft.direction,
+      type: draft.type,
+      market_rates: draft.isMarket,
       ...(draft.name === '' ? {} : { display_name: draft.name }),
       ...(draft.component === '' ? {} : { component: draft.component }),
       ...(draft.provider === '' ? {} : { provider_id: draft.provider }),

@@ -81,8 +81,14 @@ const saveVersion = (request: ConsoleRequest): Promise<PageResult> =>
     if (!read.ok) return show(read.fault)
     const operation: Operation = stored === undefined ? planVersionCreate : planVersionUpdate
     const result = await checkedChange(request, {
-      ...{ action, back: path, title, button: 'Save version', typed: null, fields: filledInputs(sent) },
-      ...{ operation, parameters: { id: plan.id, version: number } },
+      action,
+      back: path,
+      title,
+      button: 'Save version',
+      typed: null,
+      fields: filledInputs(sent),
+      operation,
+      parameters: { id: plan.id, version: number },
       body: { ...read.body, ...(from === '' || from === stored?.from ? {} : { from }) },
       effects: html`<p>The version applies from ${from === '' ? 'the beginning' : from} until the next version. The tariffs and charges of the
 locations follow.</p>${pricesPicture(prices, plan.currency_code)}`,
@@ -116,8 +122,14 @@ const deleteVersion = (request: ConsoleRequest): Promise<PageResult> =>
     const number = request.ids[1]
     const title = `Delete version ${number} of ${plan.name}`
     const result = await checkedChange(request, {
-      ...{ operation: planVersionDelete, parameters: { id: plan.id, version: number }, title, back: path },
-      ...{ action: `${path}/versions/${number}/delete`, button: 'Delete version', typed: plan.name, fields: [] },
+      operation: planVersionDelete,
+      parameters: { id: plan.id, version: number },
+      title,
+      back: path,
+      action: `${path}/versions/${number}/delete`,
+      button: 'Delete version',
+      typed: plan.name,
+      fields: [],
       effects: html`<p>The version before it applies instead, from its first day on.</p>`,
     })
     if (isPage(result)) return result

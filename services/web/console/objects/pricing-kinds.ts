@@ -49,7 +49,9 @@ export const chargeTermMembers: readonly FormMember[] = [
   { name: 'name', label: 'Name', hint: 'Line of the statement', isRequired: true },
   { name: 'component', label: 'Component', hint: 'Name that groups lines, such as grid' },
   {
-    ...{ name: 'price', label: 'Price', format: numberFormat },
+    name: 'price',
+    label: 'Price',
+    format: numberFormat,
     hint: 'Of a fee, a session or a minute, or for each kWh or kW. In the currency of the location.',
   },
   {
@@ -60,12 +62,16 @@ export const chargeTermMembers: readonly FormMember[] = [
   { name: 'amount', label: 'Amount of a minimum or maximum', format: numberFormat },
   { name: 'rate', label: 'Rate of a percentage', hint: 'A fraction: 0.25 is 25 percent.', format: numberFormat },
   {
-    ...{ name: 'steps', label: 'Steps of a demand', format: powerSteps },
+    name: 'steps',
+    label: 'Steps of a demand',
+    format: powerSteps,
     hint: 'One step on each line: power in kW from which the amount applies, and the amount, such as 2 206.',
   },
   ...validity,
   {
-    ...{ name: 'terms', label: 'Other terms', type: 'whole' },
+    name: 'terms',
+    label: 'Other terms',
+    type: 'whole',
     hint: 'JSON object with further members of the kind, such as {"highest": 3}. Leave empty for none.',
   },
 ]
@@ -76,7 +82,11 @@ const chargeFacts = ['kind', 'name', 'component', 'start_date', 'end_date']
 export const chargeKind: ObjectKind<ChargeWire> = {
   path: '/charges',
   operations: {
-    ...{ list: chargeList, retrieve: chargeRetrieve, create: chargeCreate, update: chargeUpdate, delete: chargeDelete },
+    list: chargeList,
+    retrieve: chargeRetrieve,
+    create: chargeCreate,
+    update: chargeUpdate,
+    delete: chargeDelete,
   },
   name: 'charge',
   title: 'Charges',
@@ -123,7 +133,10 @@ export const chargeKind: ObjectKind<ChargeWire> = {
     ...validity,
   ],
   editable: one => ({
-    ...{ name: one.name, component: one.component, start_date: one.start_date, end_date: one.end_date },
+    name: one.name,
+    component: one.component,
+    start_date: one.start_date,
+    end_date: one.end_date,
   }),
   lockedBy: one =>
     one.plan_id === null
@@ -143,7 +156,10 @@ const holidayTable = (request: ConsoleRequest, days: readonly NamedDay[]): Table
   const today = new Date(request.at).toISOString().slice(0, 10)
   const next = days.filter(({ date }) => date >= today)
   return dataTable(request, {
-    ...{ id: 'holidays', label: 'Next holidays', empty: 'No holidays.', hasMore: false },
+    id: 'holidays',
+    label: 'Next holidays',
+    empty: 'No holidays.',
+    hasMore: false,
     items: request.query.get('csv') === 'holidays' ? next : next.slice(0, maxShownHolidays),
     columns: [
       { key: 'date', name: 'Date', text: one => one.date },
@@ -155,7 +171,11 @@ const holidayTable = (request: ConsoleRequest, days: readonly NamedDay[]): Table
 /** Special days by type. The file has all dates. */
 const specialDayTable = (request: ConsoleRequest, items: readonly DayType[]): TableView =>
   dataTable(request, {
-    ...{ id: 'special-days', label: 'Special days', items, empty: '', hasMore: false },
+    id: 'special-days',
+    label: 'Special days',
+    items,
+    empty: '',
+    hasMore: false,
     columns: [
       { key: 'day_type', name: 'Day type', text: one => one.name },
       {
@@ -170,13 +190,11 @@ const specialDayTable = (request: ConsoleRequest, items: readonly DayType[]): Ta
 export const calendarKind: ObjectKind<CalendarWire & { readonly dates?: readonly NamedDay[] }> = {
   path: '/calendars',
   operations: {
-    ...{
-      list: calendarList,
-      retrieve: calendarRetrieve,
-      create: calendarCreate,
-      update: calendarUpdate,
-      delete: calendarDelete,
-    },
+    list: calendarList,
+    retrieve: calendarRetrieve,
+    create: calendarCreate,
+    update: calendarUpdate,
+    delete: calendarDelete,
   },
   name: 'calendar',
   title: 'Calendars',
@@ -212,15 +230,21 @@ export const calendarKind: ObjectKind<CalendarWire & { readonly dates?: readonly
     { name: 'country_code', label: 'Country', hint: 'Such as DE. The calendar begins with its public holidays.' },
     { name: 'state', label: 'State', hint: 'Code or name, such as BE. It has its own public holidays.' },
     {
-      ...{ name: 'add', label: 'Holidays to add', format: namedDays },
+      name: 'add',
+      label: 'Holidays to add',
+      format: namedDays,
       hint: 'One on each line: date and name, such as 2026-12-24 Christmas Eve.',
     },
     {
-      ...{ name: 'remove', label: 'Holidays to leave out', format: days },
+      name: 'remove',
+      label: 'Holidays to leave out',
+      format: days,
       hint: 'One date on each line, such as 2026-08-15.',
     },
     {
-      ...{ name: 'day_types', label: 'Special days', format: dayTypes },
+      name: 'day_types',
+      label: 'Special days',
+      format: dayTypes,
       hint: 'One type on each line: name, colon and dates, such as fair: 2026-09-19, 2026-09-20.',
     },
   ],

@@ -94,13 +94,11 @@ const addressFact = ({ postal_address: address }: LocationWire): Content =>
 export const locationKind: ObjectKind<LocationWire> = {
   path: '/locations',
   operations: {
-    ...{
-      list: locationList,
-      retrieve: locationRetrieve,
-      create: locationCreate,
-      update: locationUpdate,
-      delete: locationDelete,
-    },
+    list: locationList,
+    retrieve: locationRetrieve,
+    create: locationCreate,
+    update: locationUpdate,
+    delete: locationDelete,
   },
   name: 'location',
   title: 'Locations',
@@ -173,7 +171,8 @@ export const locationKind: ObjectKind<LocationWire> = {
   }),
   deletions: [
     {
-      ...{ name: 'delete', label: 'Delete' },
+      name: 'delete',
+      label: 'Delete',
       effects: async (request, { id }) =>
         html`<p>${await endingTariffs(request, id)} Its records stay for the costs of the account. New records are refused within 60 s.</p>`,
     },
@@ -195,7 +194,11 @@ const endingTariffs = async ({ call, at }: ConsoleRequest, id: string): Promise<
 export const deviceKind: ObjectKind<DeviceWire> = {
   path: '/devices',
   operations: {
-    ...{ list: deviceList, retrieve: deviceRetrieve, create: deviceCreate, update: deviceUpdate, delete: deviceDelete },
+    list: deviceList,
+    retrieve: deviceRetrieve,
+    create: deviceCreate,
+    update: deviceUpdate,
+    delete: deviceDelete,
   },
   name: 'device',
   title: 'Devices',
@@ -238,7 +241,8 @@ export const deviceKind: ObjectKind<DeviceWire> = {
   }),
   deletions: [
     {
-      ...{ name: 'delete', label: 'Delete' },
+      name: 'delete',
+      label: 'Delete',
       effects: async (_, { id, last_seen: seen }) =>
         html`<p>${
           seen === null
@@ -252,13 +256,11 @@ export const deviceKind: ObjectKind<DeviceWire> = {
 export const customerKind: ObjectKind<CustomerWire> = {
   path: '/customers',
   operations: {
-    ...{
-      list: customerList,
-      retrieve: customerRetrieve,
-      create: customerCreate,
-      update: customerUpdate,
-      delete: customerDelete,
-    },
+    list: customerList,
+    retrieve: customerRetrieve,
+    create: customerCreate,
+    update: customerUpdate,
+    delete: customerDelete,
   },
   name: 'customer',
   title: 'Customers',
@@ -287,7 +289,8 @@ export const customerKind: ObjectKind<CustomerWire> = {
   }),
   deletions: [
     {
-      ...{ name: 'delete', label: 'Delete' },
+      name: 'delete',
+      label: 'Delete',
       effects: async (_, { locations }) =>
         html`<p>${
           locations.length === 0

@@ -73,9 +73,13 @@ export const rowsOf = (schedule: Schedule, isMarket: boolean): readonly Schedule
     days_and_hours.flatMap(({ days, hours }) =>
       hours.flatMap(({ valid_from, valid_to, rate }) =>
         rate.map(one => ({
-          ...{ months: months.join(', '), dates: dates.length === 31 ? '' : dates.join(', '), days: days.join(', ') },
-          ...{ valid_from: clock(valid_from), valid_to: clock(valid_to) },
-          ...{ fixed: numberOr(one.fixed, isMarket), to_kwh: numberOr(one.to_kwh, true) },
+          months: months.join(', '),
+          dates: dates.length === 31 ? '' : dates.join(', '),
+          days: days.join(', '),
+          valid_from: clock(valid_from),
+          valid_to: clock(valid_to),
+          fixed: numberOr(one.fixed, isMarket),
+          to_kwh: numberOr(one.to_kwh, true),
           surcharge_fixed: numberOr(one.surcharge_fixed, true),
           surcharge_percentage: shifted(numberOr(one.surcharge_percentage, true), 2),
         })),
@@ -104,7 +108,9 @@ const fullTime = (text: string): string => (/^\d{1,2}:\d{2}$/.test(text) ? `${te
 const rateOf = (row: ScheduleRow): RateDraft => {
   const decimal = (text: string): string => text.trim().replace(',', '.')
   const members = {
-    ...{ fixed: decimal(row.fixed), to_kwh: decimal(row.to_kwh), surcharge_fixed: decimal(row.surcharge_fixed) },
+    fixed: decimal(row.fixed),
+    to_kwh: decimal(row.to_kwh),
+    surcharge_fixed: decimal(row.surcharge_fixed),
     surcharge_percentage: shifted(decimal(row.surcharge_percentage), -2),
   }
   return Object.fromEntries(Object.entries(members).filter(([, text]) => text !== ''))
@@ -128,11 +134,15 @@ export const scheduleOf = (rows: readonly ScheduleRow[]): ReadRows => {
   for (const [index, row] of rows.entries()) {
     const [months, dates, days] = [namesOrAll(row.months), names(row.dates), namesOrAll(row.days)]
     const season = lastOrNew(seasons, `${months.join()} ${dates.join()}`, () => ({
-      ...{ key: `${months.join()} ${dates.join()}`, months },
-      ...{ dates: dates.map(Number), days_and_hours: [] },
+      key: `${months.join()} ${dates.join()}`,
+      months,
+      dates: dates.map(Number),
+      days_and_hours: [],
     }))
     const block = lastOrNew(season.days_and_hours, days.join(), () => ({
-      ...{ key: days.join(), days, hours: [] },
+      key: days.join(),
+      days,
+      hours: [],
     }))
     const [valid_from, valid_to] = [fullTime(row.valid_from.trim()), fullTime(row.valid_to.trim())]
     let time = block.hours.find(one => one.valid_from === valid_from && one.valid_to === valid_to)
@@ -149,7 +159,8 @@ export const scheduleOf = (rows: readonly ScheduleRow[]): ReadRows => {
   }
   return {
     schedule: seasons.map(({ months, dates, days_and_hours }) => ({
-      ...{ months, ...(dates.length === 0 ? {} : { dates }) },
+      months,
+      ...(dates.length === 0 ? {} : { dates }),
       days_and_hours: days_and_hours.map(({ days, hours }) => ({ days, hours })),
     })),
     rowAt: field => {

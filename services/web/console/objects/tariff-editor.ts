@@ -71,7 +71,10 @@ type Draft = Terms & {
 const sentDraft = ({ form: sent }: ConsoleRequest): Draft => {
   const text = (name: string): string => sent.get(name)?.trim() ?? ''
   return {
-    ...{ locations: text('locations'), name: text('display_name'), start: text('start'), end: text('end') },
+    locations: text('locations'),
+    name: text('display_name'),
+    start: text('start'),
+    end: text('end'),
     ...sentTerms(sent),
   }
 }
@@ -127,10 +130,17 @@ const createTariff = async (request: ConsoleRequest): Promise<PageResult> => {
   const intent = sent.get('do') ?? ''
   const show = (fault: Fault | null, more: NewTariffCheck | null = null): PageView =>
     editorPage(request, {
-      ...{ title: 'Create tariff', action: '/console/tariffs/new', back: '/console/tariffs', save: 'Create tariff' },
-      ...{ inputs: newInputs(draft, fault), fault, isChecked: more !== null, isRefused: more?.isRefused === true },
+      title: 'Create tariff',
+      action: '/console/tariffs/new',
+      back: '/console/tariffs',
+      save: 'Create tariff',
+      inputs: newInputs(draft, fault),
+      fault,
+      isChecked: more !== null,
+      isRefused: more?.isRefused === true,
       terms: { ...draft, rows: withEmptyRows(draft.rows, intent === 'add' ? 6 : more === null ? 2 : 0) },
-      ...{ currency: more?.currency ?? '', effects: more?.effects },
+      currency: more?.currency ?? '',
+      effects: more?.effects,
     })
   if (intent !== 'check' && intent !== 'save') return show(null)
   const locations = locationsOf(draft)
@@ -164,17 +174,21 @@ const changePrices = async (request: ConsoleRequest): Promise<PageResult> => {
   const location = await call(locationRetrieve, { id: tariff.location_id })
   const show = (fault: Fault | null, effect: DryRunWire | null = null): PageView =>
     editorPage(request, {
-      ...{
-        title: `Prices of ${tariff.display_name ?? tariff.id}`,
-        action: `${path}/prices`,
-        back: path,
-        save: 'Save prices',
-      },
+      title: `Prices of ${tariff.display_name ?? tariff.id}`,
+      action: `${path}/prices`,
+      back: path,
+      save: 'Save prices',
       inputs: field('effective_from', `From (${timezone})`, {
-        ...{ type: 'datetime-local', value: from, fault, hint: 'Prices before this time stay.', required: true },
+        type: 'datetime-local',
+        value: from,
+        fault,
+        hint: 'Prices before this time stay.',
+        required: true,
       }),
       terms: { direction, type, isMarket, rows: withEmptyRows(rows, intent === 'add' ? 6 : effect === null ? 2 : 0) },
-      ...{ currency: location.ok ? location.value.currency_code : '', fault, isChecked: effect !== null },
+      currency: location.ok ? location.value.currency_code : '',
+      fault,
+      isChecked: effect !== null,
       ...(effect === null
         ? { effects: null, isRefused: false }
         : { effects: dryRunText(effect), isRefused: isRefused(effect) }),

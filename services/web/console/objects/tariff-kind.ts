@@ -60,12 +60,13 @@ export const historySection = async (
   const limit = request.query.get('csv') === 'changes' ? maxCsvChanges : maxShownChanges
   const entries = await request.call(auditEntryList, { object_id: id, limit })
   const table = dataTable(request, {
-    ...{ id: 'changes', label: 'Changes', columns: historyColumns, items: entries.ok ? entries.value.data : [] },
-    ...{
-      empty: planId === null ? 'No changes are recorded.' : changesOfPlan(planId),
-      isSortable: false,
-      hasMore: entries.ok && entries.value.has_more,
-    },
+    id: 'changes',
+    label: 'Changes',
+    columns: historyColumns,
+    items: entries.ok ? entries.value.data : [],
+    empty: planId === null ? 'No changes are recorded.' : changesOfPlan(planId),
+    isSortable: false,
+    hasMore: entries.ok && entries.value.has_more,
   })
   return {
     tables: entries.ok ? [table] : [],
@@ -129,7 +130,11 @@ const deletions: readonly Deletion<TariffWire>[] = [
 export const tariffKind: ObjectKind<TariffWire> = {
   path: '/tariffs',
   operations: {
-    ...{ list: tariffList, retrieve: tariffRetrieve, create: tariffCreate, update: tariffUpdate, delete: tariffDelete },
+    list: tariffList,
+    retrieve: tariffRetrieve,
+    create: tariffCreate,
+    update: tariffUpdate,
+    delete: tariffDelete,
   },
   name: 'tariff',
   title: 'Tariffs',

@@ -145,7 +145,8 @@ const tierPictures = (tones: ReadonlyMap<string, Priced>, isMarket: boolean, cur
       tiered.length === 1 ? 'Price by energy' : `Price by energy: ${text}`,
       unit,
       rates.map(rate => ({
-        ...{ to: rate.to_kwh === null ? null : Number(numberText(rate.to_kwh)), price: priceOf([rate]) },
+        to: rate.to_kwh === null ? null : Number(numberText(rate.to_kwh)),
+        price: priceOf([rate]),
         text: tierText(rate, isMarket),
       })),
     ),

@@ -28,7 +28,8 @@ const oneOf = <const T extends string>(names: readonly T[], text: string | null,
 export const sentTerms = (form: URLSearchParams): Terms => ({
   direction: oneOf(tariffDirections, form.get('direction'), 'IMPORT'),
   type: oneOf(tariffTypes, form.get('type'), 'COMMODITY'),
-  ...{ isMarket: form.get('market') === 'true', rows: readRows(form) },
+  isMarket: form.get('market') === 'true',
+  rows: readRows(form),
 })
 
 /** Create the selections of direction, type and market price. Their names begin with `prefix`. */
@@ -62,13 +63,15 @@ export const checkTerms = ({ direction, type, isMarket, rows }: Terms): { read: 
 /** Show the prices of rows as a week. */
 export const rowsPicture = (rows: readonly ScheduleRow[], isMarket: boolean, currency: string): Content => {
   const wire = scheduleOf(rows).schedule.map(({ months, dates, days_and_hours }) => ({
-    ...{ months: [...(months ?? ['All'])], dates: [...(dates ?? [])] },
+    months: [...(months ?? ['All'])],
+    dates: [...(dates ?? [])],
     days_and_hours: days_and_hours.map(({ days, hours }) => ({
       days: [...(days ?? ['All'])],
       hours: hours.map(({ rate, ...time }) => ({
         ...time,
         rate: rate.map(one => ({
-          ...{ fixed: Number(one.fixed ?? 0), to_kwh: one.to_kwh === undefined ? null : Number(one.to_kwh) },
+          fixed: Number(one.fixed ?? 0),
+          to_kwh: one.to_kwh === undefined ? null : Number(one.to_kwh),
           surcharge_fixed: Number(one.surcharge_fixed ?? 0),
           surcharge_percentage: Number(one.surcharge_percentage ?? 0),
         })),

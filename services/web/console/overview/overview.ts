@@ -183,7 +183,12 @@ const costTable = async (request: ConsoleRequest): Promise<PageResult> => {
     currencies.map(async currency => ({ currency, costs: await periodCosts(request, zone, currency, periods) })),
   )
   const table = dataTable(request, {
-    ...{ id: 'overview-costs', label: 'Cost and energy', items, empty: 'No costs.', isSortable: false, hasMore: false },
+    id: 'overview-costs',
+    label: 'Cost and energy',
+    items,
+    empty: 'No costs.',
+    isSortable: false,
+    hasMore: false,
     columns: [
       { key: 'currency', name: 'Currency', text: one => one.currency },
       ...periods.flatMap((period, index) => periodColumns(period, index)),
@@ -215,7 +220,10 @@ const showOverview = async (request: ConsoleRequest): Promise<PageView> => {
   const { currency_codes: currencies } = overview.value
   const latest = events.ok
     ? dataTable(request, {
-        ...{ id: 'latest-events', label: 'Latest events', items: events.value.data, isSortable: false },
+        id: 'latest-events',
+        label: 'Latest events',
+        items: events.value.data,
+        isSortable: false,
         columns: eventColumns.filter(({ key }) => key !== 'object'),
         empty: 'No events yet. Create a location with the API.',
         hasMore: events.value.has_more,

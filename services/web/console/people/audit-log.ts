@@ -89,7 +89,11 @@ const showAuditLog = async (
   const items = entriesFound.slice(0, limit).map(auditEntryFor(session.scope))
   const last = items.at(-1)
   const entries = dataTable(request, {
-    ...{ id: 'audit-log', label: 'Audit log', items, isSortable: false, hasMore: entriesFound.length > limit },
+    id: 'audit-log',
+    label: 'Audit log',
+    items,
+    isSortable: false,
+    hasMore: entriesFound.length > limit,
     columns: [
       { key: 'entry', name: 'Entry', isNumber: true, text: ({ entryNumber }) => String(entryNumber) },
       { key: 'time', name: 'Time', text: ({ at }) => writeInstant(at), show: ({ at }) => instant(writeInstant(at)) },

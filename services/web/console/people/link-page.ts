@@ -89,7 +89,11 @@ export const useLink = async (
     if (changed === null) return null
     const action = link.purpose === 'invitation' ? 'user.accept' : 'user.change_password'
     await appendAudit(transaction.query, transaction, {
-      ...{ actor: changed.id, action, objectId: changed.id, detail: { purpose: link.purpose }, at },
+      actor: changed.id,
+      action,
+      objectId: changed.id,
+      detail: { purpose: link.purpose },
+      at,
     })
     return changed
   })

@@ -76,7 +76,7 @@ const showAccount = async (
   const sessions = await listUserSessions(database.operator, session, at)
   const table = dataTable(
     { path, query: request.query },
-    { ...{ id: 'sessions', label: 'Sessions', columns: sessionColumns, items: sessions }, empty: 'No sessions.' },
+    { id: 'sessions', label: 'Sessions', columns: sessionColumns, items: sessions, empty: 'No sessions.' },
   )
   return {
     title: 'Your account',
@@ -133,7 +133,11 @@ const changePassword = async (dependencies: UserSignInDependencies, request: Con
   const changed = await withTenant(dependencies.database, tenant, async transaction => {
     const updated = await setUserPassword(transaction, user.id, { passwordHash, replacesLogins: false }, at)
     await appendAudit(transaction.query, transaction, {
-      ...{ actor: user.id, action: 'user.change_password', objectId: user.id, detail: {}, at },
+      actor: user.id,
+      action: 'user.change_password',
+      objectId: user.id,
+      detail: {},
+      at,
     })
     return updated
   })
@@ -152,7 +156,11 @@ const signOutEverywhere = async (
   await withTenant(database, ownTenant(request, user), async transaction => {
     await endUserSessions(transaction, user.id)
     await appendAudit(transaction.query, transaction, {
-      ...{ actor: user.id, action: 'user.end_sessions', objectId: user.id, detail: {}, at },
+      actor: user.id,
+      action: 'user.end_sessions',
+      objectId: user.id,
+      detail: {},
+      at,
     })
   })
   return { to: '/console/sign-in', sessionToken: null }
@@ -170,7 +178,11 @@ const changeMode = async (
   const detail = { from: liveMode ? 'live' : 'test', to: liveMode ? 'test' : 'live' }
   await withTenant(dependencies.database, entered, transaction =>
     appendAudit(transaction.query, transaction, {
-      ...{ actor: keyId, action: 'user.switch_mode', objectId: keyId, detail, at },
+      actor: keyId,
+      action: 'user.switch_mode',
+      objectId: keyId,
+      detail,
+      at,
     }),
   )
   return { to: '/console', sessionToken }

@@ -71,7 +71,11 @@ export const startUserSession = async (
   await withTenant(dependencies.database, user, async transaction => {
     await deleteUserLinks(transaction, id)
     await appendAudit(transaction.query, transaction, {
-      ...{ actor: id, action: 'user.sign_in', objectId: id, detail: { method }, at },
+      actor: id,
+      action: 'user.sign_in',
+      objectId: id,
+      detail: { method },
+      at,
     })
   })
   const { accessGeneration = 0 } = state

@@ -44,7 +44,9 @@ export const intervalPrices = ({ data }: PricesWire): readonly IntervalPrice[] =
       ? []
       : [
           {
-            ...{ start: Date.parse(valid_from), end: Date.parse(valid_to), price: exactText(price.value) },
+            start: Date.parse(valid_from),
+            end: Date.parse(valid_to),
+            price: exactText(price.value),
             confidence: Number(exactText(price.confidence)),
           },
         ],
@@ -97,16 +99,23 @@ export const priceChart = (
   chart: Omit<Parameters<typeof stepChart>[0], 'steps' | 'label' | 'unit'>,
 ): Html => {
   const clock = new Intl.DateTimeFormat('en-GB', {
-    ...{ timeZone: chart.zone.name, day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' },
+    timeZone: chart.zone.name,
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
   })
   const forecast = (confidence: number): string =>
     confidence < 1 ? `, forecast, confidence ${percent(String(confidence))}` : ''
   return stepChart({
     ...chart,
-    ...{ label: prices.some(({ confidence }) => confidence < 1) ? 'Price, forecast dashed' : 'Price' },
+    label: prices.some(({ confidence }) => confidence < 1) ? 'Price, forecast dashed' : 'Price',
     unit: `${currency} per kWh`,
     steps: prices.map(({ start, end, price, confidence }) => ({
-      ...{ start, end, value: Number(price), isForecast: confidence < 1 },
+      start,
+      end,
+      value: Number(price),
+      isForecast: confidence < 1,
       title: `${clock.format(start)} to ${clock.format(end)}: ${price} ${currency}/kWh${forecast(confidence)}`,
     })),
   })
@@ -158,7 +167,10 @@ const leastConfidence = ({ prices }: DayPrices): number =>
 
 const dayColumns = (request: ConsoleRequest, zone: string, currency: string): readonly Column<DayPrices>[] => {
   const price = (key: string, name: string, of: (prices: readonly IntervalPrice[]) => string): Column<DayPrices> => ({
-    ...{ key, name, isNumber: true, text: one => of(one.prices) },
+    key,
+    name,
+    isNumber: true,
+    text: one => of(one.prices),
     show: one => unitPrice(of(one.prices), currency),
   })
   return [

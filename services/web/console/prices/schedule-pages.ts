@@ -40,7 +40,9 @@ const bandsOf = (runs: readonly Run[], zone: string, names: DeviceNames): readon
   const highest = runs.reduce((most, { power }) => Math.max(most, watts(power)), 1)
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' })
   return runs.map(({ device, start, end, power }) => ({
-    ...{ start: Date.parse(start), end: Date.parse(end), share: watts(power) / highest },
+    start: Date.parse(start),
+    end: Date.parse(end),
+    share: watts(power) / highest,
     title: `${names.get(device) ?? device}, ${clock.format(Date.parse(start))} to ${clock.format(Date.parse(end))}: ${powerText(power)}`,
     tone: (devices.indexOf(device) % 2) + 1,
   }))
@@ -86,7 +88,10 @@ const showSchedule = async (request: ConsoleRequest): Promise<PageView> => {
   ])
   const runs = runsOf(schedule)
   const list = dataTable(request, {
-    ...{ id: 'runs', label: 'Runs', columns: runColumns(zone, names), items: runs.slice(0, maxShownRuns) },
+    id: 'runs',
+    label: 'Runs',
+    columns: runColumns(zone, names),
+    items: runs.slice(0, maxShownRuns),
     hasMore: runs.length > maxShownRuns,
     empty: 'No device runs.',
     isCompact: true,
@@ -161,7 +166,10 @@ const latestSchedules = async ({ call, at, query }: ConsoleRequest, names: Locat
   const table = dataTable(
     { path: schedulesPath, query },
     {
-      ...{ id: 'schedules', label: 'Schedules', columns: scheduleColumns(names), items: latest },
+      id: 'schedules',
+      label: 'Schedules',
+      columns: scheduleColumns(names),
+      items: latest,
       empty: html`<p>No schedules in the last 24 hours. This request calculates one:</p>${curlBlock(example)}`,
       hasMore: events.ok && events.value.has_more && latest.length === maxShownSchedules,
     },
@@ -211,14 +219,17 @@ const createSchedule = async (request: ConsoleRequest): Promise<PageResult> => {
   const wrong = times.indexOf(null)
   if (wrong >= 0)
     return schedulesPage(request, {
-      ...{ code: 'field_invalid', message: 'Enter a date and a time, such as 2026-03-29 22:00.' },
+      code: 'field_invalid',
+      message: 'Enter a date and a time, such as 2026-03-29 22:00.',
       field: wrong === 0 ? 'start_time' : 'end_time',
     })
   const number = (name: string): number => Number((sent.get(name) ?? '').trim().replace(',', '.'))
   for (const name of ['energy', 'power'])
     if (!(number(name) > 0))
       return schedulesPage(request, {
-        ...{ code: 'field_invalid', message: 'Enter a number above 0, such as 22.', field: name },
+        code: 'field_invalid',
+        message: 'Enter a number above 0, such as 22.',
+        field: name,
       })
   const created = await call(
     scheduleAmount,
@@ -227,7 +238,8 @@ const createSchedule = async (request: ConsoleRequest): Promise<PageResult> => {
       data: [
         {
           device_id: (sent.get('device_id') ?? '').trim(),
-          ...{ start_time: times[0] ?? '', end_time: times[1] ?? '' },
+          start_time: times[0] ?? '',
+          end_time: times[1] ?? '',
           max_power: { units: 'KW', value: number('power') },
           energy: { units: 'KWH', value: number('energy') },
         },

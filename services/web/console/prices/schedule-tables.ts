@@ -65,7 +65,10 @@ export const windowTable = (
   names: DeviceNames,
 ): TableView =>
   dataTable<Planned>(request, {
-    ...{ id: 'windows', label: 'Windows', items: data.slice(0, maxShownWindows), empty: 'No devices.' },
+    id: 'windows',
+    label: 'Windows',
+    items: data.slice(0, maxShownWindows),
+    empty: 'No devices.',
     columns: [
       {
         key: 'device_id',

@@ -50,7 +50,8 @@ const joined = (before: NamedParts, after: NamedParts): readonly Compared[] => {
     const [one, other] = [first.get(name), second.get(name)]
     return {
       name: `${name}${daysNote(one, other)}`,
-      ...{ before: exactText(one?.amount ?? '0'), after: exactText(other?.amount ?? '0') },
+      before: exactText(one?.amount ?? '0'),
+      after: exactText(other?.amount ?? '0'),
     }
   })
 }
@@ -71,7 +72,10 @@ const lineRows = (before: Bill, after: Bill): readonly Compared[] => {
 
 const comparedColumns = (first: string, other: string, currency: string): readonly Column<Compared>[] => {
   const amount = (key: string, name: string, of: (one: Compared) => string): Column<Compared> => ({
-    ...{ key, name, isNumber: true, text: of },
+    key,
+    name,
+    isNumber: true,
+    text: of,
     show: one => money(of(one), currency),
   })
   return [
@@ -102,7 +106,11 @@ const comparison = (request: ConsoleRequest, simulation: SimulationWire): { cont
   const common = { totals, isCompact: true, isSortable: false }
   const list = (id: string, label: string, first: string, items: readonly Compared[]): TableView =>
     dataTable(request, {
-      ...{ ...common, id, label, items, columns: comparedColumns(first, other.name, currency) },
+      ...common,
+      id,
+      label,
+      items,
+      columns: comparedColumns(first, other.name, currency),
       empty: 'No lines in this time.',
     })
   const lines = list(
@@ -192,7 +200,10 @@ const simulate = async (request: ConsoleRequest, asked: Asked, plans: readonly N
     {},
     {
       ...(object.value.startsWith('cus_') ? { customer_id: object.value } : { object_ids: [object.value] }),
-      ...{ start_date: writeDate(asked.start), end_date: writeDate(asked.end), lines: true, candidates: [candidate] },
+      start_date: writeDate(asked.start),
+      end_date: writeDate(asked.end),
+      lines: true,
+      candidates: [candidate],
     },
   )
 }
@@ -212,7 +223,9 @@ const showSimulation = async (request: ConsoleRequest): Promise<PageView> => {
   const list = await request.call(planList, { limit: 100 })
   const plans = list.ok ? list.value.data : []
   const page = (body: Content, status = 200, tables: readonly TableView[] = []): PageView => ({
-    ...{ title: 'Simulations', status, tables },
+    title: 'Simulations',
+    status,
+    tables,
     body: html`${head}${questionForm(asked, plans)}${body}`,
   })
   const isStarted = request.query.has('id')

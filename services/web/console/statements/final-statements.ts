@@ -24,7 +24,10 @@ const finalTable = (
   isFiltered: boolean,
 ): TableView =>
   dataTable(request, {
-    ...{ id: 'final', label: 'Final statements', items: list.data, isCompact: true },
+    id: 'final',
+    label: 'Final statements',
+    items: list.data,
+    isCompact: true,
     hasMore: hasOlderRows(request.query, list),
     columns: [
       {

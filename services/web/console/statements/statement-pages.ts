@@ -44,7 +44,8 @@ type Asked = { readonly locationId: string; readonly start: number; readonly end
 const askedOf = ({ query, at }: ConsoleRequest): Asked => {
   const start = parseDate(query.get('start') ?? '') ?? monthOf(Math.floor(at / 86_400_000), 0)
   return {
-    ...{ locationId: query.get('location_id')?.trim() ?? '', start },
+    locationId: query.get('location_id')?.trim() ?? '',
+    start,
     end: Math.max(parseDate(query.get('end') ?? '') ?? monthOf(start, 1), start + 1),
     profile: query.get('rounding') ?? 'EXACT',
   }
@@ -63,7 +64,8 @@ const calculate = ({ call }: ConsoleRequest, { locationId, start, end, profile }
     statementCreate,
     { id: locationId },
     {
-      ...{ start_date: writeDate(start), end_date: writeDate(end) },
+      start_date: writeDate(start),
+      end_date: writeDate(end),
       ...(profile === 'EXACT' ? {} : { rounding: { profile } }),
       ...more,
     },
@@ -104,7 +106,8 @@ const partiesOf = async ({ call }: ConsoleRequest, id: string): Promise<Parties>
 const statementFacts = ({ totals, ...statement }: StatementWire, { location, customer }: Parties): Html => {
   const { currency_code: currency } = statement
   const costs = `/console/costs?${new URLSearchParams({
-    ...{ object: statement.location_id, from: statement.start_date },
+    object: statement.location_id,
+    from: statement.start_date,
     to: writeDate((parseDate(statement.end_date) ?? 1) - 1),
   })}`
   return facts(
@@ -154,7 +157,9 @@ const statementView = async (request: ConsoleRequest, statement: StatementWire):
     hasPrices ? null : calculate(request, previous),
     hasPrices ? calculate(request, asked, { detail: 'PRICE' }) : null,
     planComparison(request, {
-      ...{ object: asked.locationId, start: asked.start, end: asked.end },
+      object: asked.locationId,
+      start: asked.start,
+      end: asked.end,
       currency: statement.currency_code,
     }),
     peakSections(request, statement),
@@ -236,7 +241,11 @@ const finalise = (request: ConsoleRequest): Promise<PageResult> =>
       title: 'Finalise statement',
       effects: html`<p>${money(statement.totals.gross, statement.currency_code)} for ${statement.start_date} to ${statement.end_date}. The statement then stays
 unchanged. If late or corrected records change it, the next statement has a line that adjusts it.</p>${gapNotice(statement)}${warningNotices(statement.warnings, statement.location_timezone)}`,
-      ...{ action: `${page}/finalise`, button: 'Finalise', back: page, typed: null, fault },
+      action: `${page}/finalise`,
+      button: 'Finalise',
+      back: page,
+      typed: null,
+      fault,
       hidden: { hash: statement.hash },
       ...(statement.complete
         ? {}
@@ -261,7 +270,11 @@ const voidStatement = (request: ConsoleRequest): Promise<PageResult> =>
       title: 'Void statement',
       effects: html`<p>The statement of ${statement.start_date} to ${statement.end_date} becomes a draft. It is calculated again from the records, tariffs and
 charges of today. The final amounts cannot be restored.</p>`,
-      ...{ action: `${page}/void`, button: 'Void', back: page, typed: statement.start_date, fault },
+      action: `${page}/void`,
+      button: 'Void',
+      back: page,
+      typed: statement.start_date,
+      fault,
     })
   })
 

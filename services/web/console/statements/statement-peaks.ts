@@ -83,7 +83,10 @@ const deviceLink = (device: string | null, names: Names): Content =>
 /** Devices of a peak with their energy. */
 const userTable = (request: ConsoleRequest, id: string, { users }: Peak, names: Names): TableView =>
   dataTable<Peak['users'][number]>(request, {
-    ...{ id, label: 'Energy of the highest power', items: users, empty: 'No device is known for this time.' },
+    id,
+    label: 'Energy of the highest power',
+    items: users,
+    empty: 'No device is known for this time.',
     columns: [
       {
         key: 'device_id',
@@ -135,12 +138,18 @@ const peakTable = (
   names: Names,
 ): TableView => {
   const weight: Column<Peak> = {
-    ...{ key: 'weight', name: 'Weight', isNumber: true },
+    key: 'weight',
+    name: 'Weight',
+    isNumber: true,
     text: one => exactText(one.weight),
     show: one => `× ${separated(one.weight)}`,
   }
   return dataTable<Peak>(request, {
-    ...{ id, label: 'Powers that count', items: peaks, empty: 'No power was measured.', isCompact: true },
+    id,
+    label: 'Powers that count',
+    items: peaks,
+    empty: 'No power was measured.',
+    isCompact: true,
     columns: [
       {
         key: 'start_time',
@@ -196,7 +205,11 @@ const monthSources = { RECORDS: 'records', GIVEN: 'given with the charge' } as c
 /** Powers of the earlier months that a rule of the line compares. */
 const monthTable = (request: ConsoleRequest, id: string, months: readonly Month[]): TableView =>
   dataTable<Month>(request, {
-    ...{ id, label: 'Power of earlier months', items: months, empty: 'No earlier months.', isCompact: true },
+    id,
+    label: 'Power of earlier months',
+    items: months,
+    empty: 'No earlier months.',
+    isCompact: true,
     columns: [
       { key: 'month', name: 'Month', text: one => one.month },
       {

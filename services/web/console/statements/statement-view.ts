@@ -93,7 +93,9 @@ const columnsOf = (currency: string): readonly Column<StatementLineWire>[] => [
 /** Table of the lines of all periods. */
 export const lineTable = (request: ConsoleRequest, { periods, currency_code, totals }: StatementWire): TableView =>
   dataTable(request, {
-    ...{ id: 'lines', label: 'Lines', columns: columnsOf(currency_code) },
+    id: 'lines',
+    label: 'Lines',
+    columns: columnsOf(currency_code),
     items: periods.flatMap(period => period.lines),
     empty: 'No lines. The location has no records and no charges in this time.',
     totals: ['Total', '', '', '', '', money(totals.gross, currency_code), '', ''],
@@ -114,11 +116,17 @@ export const priceTable = (request: ConsoleRequest, { periods, currency_code: cu
     lines.flatMap(({ name, prices = [] }) => prices.map(one => ({ ...one, name }))),
   )
   const number = (key: 'price' | 'energy' | 'amount', name: string, show?: (one: PriceLine) => Content) => ({
-    ...{ key, name, isNumber: true, text: (one: PriceLine) => exactText(one[key]) },
+    key,
+    name,
+    isNumber: true,
+    text: (one: PriceLine) => exactText(one[key]),
     ...(show === undefined ? {} : { show }),
   })
   return dataTable<PriceLine>(request, {
-    ...{ id: 'prices', label: 'Prices of the lines', empty: 'No line of energy has prices.', isCompact: true },
+    id: 'prices',
+    label: 'Prices of the lines',
+    empty: 'No line of energy has prices.',
+    isCompact: true,
     items: items.slice(0, maxPriceLines),
     hasMore: items.length > maxPriceLines,
     columns: [
@@ -147,15 +155,24 @@ export const monthComparison = (
     )
   const [now, then] = [amounts(statement), amounts(before)]
   const items = [...new Set([...then.keys(), ...now.keys()])].map(name => ({
-    ...{ name, before: then.get(name) ?? '0', now: now.get(name) ?? '0' },
+    name,
+    before: then.get(name) ?? '0',
+    now: now.get(name) ?? '0',
   }))
   const amount = (key: string, name: string, of: (one: Compared) => string): Column<Compared> => ({
-    ...{ key, name, isNumber: true, text: of },
+    key,
+    name,
+    isNumber: true,
+    text: of,
     show: one => money(of(one), currency),
   })
   const [first, second] = [exactText(before.totals.gross), exactText(statement.totals.gross)]
   return dataTable<Compared>(request, {
-    ...{ id: 'months', label: 'Comparison with the month before', items, empty: 'No lines.', isCompact: true },
+    id: 'months',
+    label: 'Comparison with the month before',
+    items,
+    empty: 'No lines.',
+    isCompact: true,
     columns: [
       { key: 'name', name: 'Line', text: one => one.name },
       amount('before', `From ${before.start_date}`, one => one.before),

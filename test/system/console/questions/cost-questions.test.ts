@@ -43,10 +43,15 @@ describe.skipIf(!hasBrowser)('a person at the console', () => {
     browser = await launchBrowser()
     client = await system.login()
     depot = await makeOne(client, '/locations', {
-      ...{ reference_id: 'Depot Hamburg', timezone: 'Europe/Berlin', currency_code: 'EUR' },
+      reference_id: 'Depot Hamburg',
+      timezone: 'Europe/Berlin',
+      currency_code: 'EUR',
     })
     await makeOne(client, '/tariffs', {
-      ...{ location_id: depot, direction: 'IMPORT', type: 'COMMODITY', display_name: 'Night saver' },
+      location_id: depot,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      display_name: 'Night saver',
       schedule: nightSaver,
     })
     const wallbox = await makeOne(client, '/devices', { reference_id: 'wallbox-7' })
@@ -60,7 +65,8 @@ describe.skipIf(!hasBrowser)('a person at the console', () => {
       bought(depot, 10, `${march}-03-06T23:00:00+01:00`, `${march}-03-07T01:00:00+01:00`),
     ])
     await client.ask('POST', '/plans', {
-      ...{ name: 'Plan B', currency_code: 'EUR' },
+      name: 'Plan B',
+      currency_code: 'EUR',
       tariffs: [{ direction: 'IMPORT', type: 'COMMODITY', display_name: 'Flat', schedule: priceSchedule(0.24) }],
       charges: [{ kind: 'FIXED', name: 'Standing charge', component: 'base', price: 0.1, per: 'DAY' }],
     })

@@ -27,10 +27,15 @@ describe.skipIf(!hasBrowser)('a person at the console', () => {
 
   it('sees who changed a tariff, when, from what and to what', { timeout: 90_000 }, async () => {
     const location = await makeOne(client, '/locations', {
-      ...{ reference_id: 'Bakery Bremen', timezone: 'Europe/Berlin', currency_code: 'EUR' },
+      reference_id: 'Bakery Bremen',
+      timezone: 'Europe/Berlin',
+      currency_code: 'EUR',
     })
     await makeOne(client, '/tariffs', {
-      ...{ location_id: location, direction: 'IMPORT', type: 'COMMODITY', display_name: 'Bread rate' },
+      location_id: location,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      display_name: 'Bread rate',
       schedule: priceSchedule(0.31),
     })
     const address = 'grace@example.com'
@@ -61,14 +66,22 @@ describe.skipIf(!hasBrowser)('a person at the console', () => {
 
   it('sees which locations have unpriced energy, and why', { timeout: 60_000 }, async () => {
     const bare = await makeOne(client, '/locations', {
-      ...{ reference_id: 'Kiosk without tariff', timezone: 'Europe/Berlin', currency_code: 'EUR' },
+      reference_id: 'Kiosk without tariff',
+      timezone: 'Europe/Berlin',
+      currency_code: 'EUR',
     })
     const later = await makeOne(client, '/locations', {
-      ...{ reference_id: 'Kiosk with a later tariff', timezone: 'Europe/Berlin', currency_code: 'EUR' },
+      reference_id: 'Kiosk with a later tariff',
+      timezone: 'Europe/Berlin',
+      currency_code: 'EUR',
     })
     await makeOne(client, '/tariffs', {
-      ...{ location_id: later, direction: 'IMPORT', type: 'COMMODITY', display_name: 'New rate' },
-      ...{ contract_start_date: isoAt(today - 5 * dayMs), schedule: priceSchedule(0.3) },
+      location_id: later,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      display_name: 'New rate',
+      contract_start_date: isoAt(today - 5 * dayMs),
+      schedule: priceSchedule(0.3),
     })
     const [start, end] = [today - 10 * dayMs, today - 10 * dayMs + hourMs]
     await client.submit([
@@ -139,8 +152,12 @@ describe.skipIf(!hasBrowser)('a person at the console', () => {
     ] as const) {
       const location = await makeHome(client, {}, { reference_id: `Site ${name}` })
       await makeOne(client, '/tariffs', {
-        ...{ location_id: location, direction: 'IMPORT', type: 'COMMODITY', display_name: name },
-        ...{ contract_end_date: isoAt(today + days * dayMs), schedule: priceSchedule(0.3) },
+        location_id: location,
+        direction: 'IMPORT',
+        type: 'COMMODITY',
+        display_name: name,
+        contract_end_date: isoAt(today + days * dayMs),
+        schedule: priceSchedule(0.3),
       })
     }
     await using one = await person()
@@ -155,8 +172,14 @@ describe.skipIf(!hasBrowser)('a person at the console', () => {
     const month = isoAt(today).slice(0, 7)
     const plant = await makeHome(client, { import: 0.2 }, { reference_id: 'Plant Kiel', timezone: 'UTC' })
     await client.ask('POST', '/charges', {
-      ...{ location_id: plant, kind: 'DEMAND', name: 'Peak power', component: 'grid', start_date: `${month}-01` },
-      ...{ price: 8, interval_minutes: 15, per: 'MONTH' },
+      location_id: plant,
+      kind: 'DEMAND',
+      name: 'Peak power',
+      component: 'grid',
+      start_date: `${month}-01`,
+      price: 8,
+      interval_minutes: 15,
+      per: 'MONTH',
     })
     const press = await makeOne(client, '/devices', { reference_id: 'press' })
     const oven = await makeOne(client, '/devices', { reference_id: 'oven' })

@@ -68,24 +68,61 @@ describe('a charge', () => {
         '"price":1.5,"per":"DAY","quantity":1,"unit":null,"prorate":"DAYS"}',
     )
     expect(JSON.parse(written(read({ kind: 'DEMAND', price: 9 })))).toEqual({
-      ...{ kind: 'DEMAND', name: 'Name', component: 'demand', start_date: null, end_date: null, sequence: 0 },
-      ...{ counts: 'IMPORT', device_ids: null, interval_minutes: 60, windows: [], highest: 1, distinct_days: false },
-      ...{ over: 'PERIOD', rolling_months: 12, rolling: 'MEAN', month_floor_kw: 0, ratchet: null, floor_kw: 0 },
-      ...{ above_kw: 0, round_kw: null, history: [], price: 9, tiers: null, steps: null, per: 'MONTH' },
-      ...{ step_edge: 'LOWER_INCLUSIVE', year_basis: 'MONTHS', prorate: 'DAYS' },
+      kind: 'DEMAND',
+      name: 'Name',
+      component: 'demand',
+      start_date: null,
+      end_date: null,
+      sequence: 0,
+      counts: 'IMPORT',
+      device_ids: null,
+      interval_minutes: 60,
+      windows: [],
+      highest: 1,
+      distinct_days: false,
+      over: 'PERIOD',
+      rolling_months: 12,
+      rolling: 'MEAN',
+      month_floor_kw: 0,
+      ratchet: null,
+      floor_kw: 0,
+      above_kw: 0,
+      round_kw: null,
+      history: [],
+      price: 9,
+      tiers: null,
+      steps: null,
+      per: 'MONTH',
+      step_edge: 'LOWER_INCLUSIVE',
+      year_basis: 'MONTHS',
+      prorate: 'DAYS',
     })
     expect(read({ kind: 'PERCENTAGE', rate: 0.19 })).toEqual({
-      ...{ kind: 'PERCENTAGE', name: 'Name', component: 'tax', startDay: null, endDay: null, sequence: 200 },
-      ...{ rate: 190_000_000_000_000n, base: { kinds: null, components: null, directions: ['IMPORT'] }, isTax: true },
+      kind: 'PERCENTAGE',
+      name: 'Name',
+      component: 'tax',
+      startDay: null,
+      endDay: null,
+      sequence: 200,
+      rate: 190_000_000_000_000n,
+      base: { kinds: null, components: null, directions: ['IMPORT'] },
+      isTax: true,
     })
     expect(read({ kind: 'MAXIMUM', per_kwh: 0.2 })).toMatchObject({
-      ...{ component: 'limit', sequence: 100, amount: 0n, perKwh: 200_000_000n, per: 'PERIOD' },
+      component: 'limit',
+      sequence: 100,
+      amount: 0n,
+      perKwh: 200_000_000n,
+      per: 'PERIOD',
     })
   })
 
   it('has windows of months, dates, days and hours', () => {
     const window = {
-      ...{ months: ['Jan'], dates: [1, 31], days: ['Weekdays', 'Holidays', '#fair'], weight: 0.5 },
+      months: ['Jan'],
+      dates: [1, 31],
+      days: ['Weekdays', 'Holidays', '#fair'],
+      weight: 0.5,
       hours: [{ valid_from: '22:00:00', valid_to: '24:00:00' }],
     }
     expect(read({ kind: 'DEMAND', price: 1, windows: [window, { months: ['All'] }] })).toMatchObject({
@@ -254,7 +291,8 @@ describe('a charge is refused', () => {
     }))
     expect(refusalOf({ kind: 'USAGE', schedule: dates })?.message ?? '').not.toContain('400')
     expect(refusalOf({ kind: 'USAGE', schedule: listOf(401, () => entry) })).toMatchObject({
-      ...{ code: 'schedule_invalid', field: 'schedule' },
+      code: 'schedule_invalid',
+      field: 'schedule',
     })
   })
 })

@@ -54,10 +54,14 @@ describe('the change of a calendar', () => {
   it('names the special days that differ, and contains all days that differ', () => {
     expect(calendarChange(calendar([1, 5], ['a', [7]]), calendar([1, 5], ['a', [7]]))).toBeNull()
     expect(calendarChange(calendar([1, 5], ['a', [7]]), calendar([1, 9], ['a', [7]]))).toEqual({
-      ...{ names: ['Holidays'], startDay: 5, endDay: 10 },
+      names: ['Holidays'],
+      startDay: 5,
+      endDay: 10,
     })
     expect(calendarChange(calendar([1], ['a', [7]]), calendar([1], ['b', [3]]))).toEqual({
-      ...{ names: ['#a', '#b'], startDay: 3, endDay: 8 },
+      names: ['#a', '#b'],
+      startDay: 3,
+      endDay: 8,
     })
     expect(calendarChange(null, calendar([4]))).toEqual({ names: ['Holidays'], startDay: 4, endDay: 5 })
     expect(calendarChange(null, calendar([]))).toBeNull()

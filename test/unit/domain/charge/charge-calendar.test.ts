@@ -78,7 +78,11 @@ describe('months', () => {
 })
 
 const window = (members: Partial<ChargeWindow> = {}): ChargeWindow => ({
-  ...{ months: [], dates: [], days: [], hours: [], weight: 1_000_000_000 },
+  months: [],
+  dates: [],
+  days: [],
+  hours: [],
+  weight: 1_000_000_000,
   ...members,
 })
 const hours = (from: number, to: number) => ({ validFrom: from * 3600, validTo: to * 3600 })

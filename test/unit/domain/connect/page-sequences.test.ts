@@ -129,15 +129,15 @@ describe('a session', () => {
 
   it('asks for no term of prices that were given up at a login', () => {
     const config: ConnectConfig = {
-      ...{
-        layout: 'current',
-        summaryName: 'tariffs_summary',
-        direction: 'IMPORT',
-        type: 'COMMODITY',
-        disconnect: false,
-        edit: false,
-      },
-      ...{ capturesAdvanced: false, capturesName: true, capturesTerm: true },
+      layout: 'current',
+      summaryName: 'tariffs_summary',
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      disconnect: false,
+      edit: false,
+      capturesAdvanced: false,
+      capturesName: true,
+      capturesTerm: true,
     }
     for (const sequence of sequences) {
       const given: readonly SessionInput[] = [
@@ -178,15 +178,15 @@ describe('a session', () => {
 
   it('is not led back to a page that it does not show, though a program has posted it', () => {
     const config: ConnectConfig = {
-      ...{
-        layout: 'current',
-        summaryName: 'tariffs_summary',
-        direction: 'IMPORT',
-        type: 'COMMODITY',
-        disconnect: false,
-        edit: false,
-      },
-      ...{ capturesAdvanced: false, capturesName: false, capturesTerm: false },
+      layout: 'current',
+      summaryName: 'tariffs_summary',
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      disconnect: false,
+      edit: false,
+      capturesAdvanced: false,
+      capturesName: false,
+      capturesTerm: false,
     }
     const provider = { id: 'prv_1', displayName: 'Volt', logoUrl: null, loginUrl: null, hasLibrary: true }
     const posted: readonly PageSubmission[] = [

@@ -10,15 +10,15 @@ import type { PageSubmission } from '../../../../services/domain/connect/page-su
 import { type ConnectConfig, type ConnectState, newConnectState } from '../../../../services/domain/connect/session.ts'
 
 const plainConfig = (apiVersion: ConnectApiVersion): ConnectConfig => ({
-  ...{
-    layout: apiVersion,
-    summaryName: 'tariffs_summary',
-    direction: 'IMPORT',
-    type: 'COMMODITY',
-    disconnect: false,
-    edit: false,
-  },
-  ...{ capturesAdvanced: false, capturesName: false, capturesTerm: false },
+  layout: apiVersion,
+  summaryName: 'tariffs_summary',
+  direction: 'IMPORT',
+  type: 'COMMODITY',
+  disconnect: false,
+  edit: false,
+  capturesAdvanced: false,
+  capturesName: false,
+  capturesTerm: false,
 })
 
 const supplier = { id: 'prv_1', displayName: 'Volt', logoUrl: null, loginUrl: null, hasLibrary: false }

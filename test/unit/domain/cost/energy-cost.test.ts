@@ -20,7 +20,11 @@ const row = (
   confidence = 10_000,
   recordConfidence = 1_000_000,
 ): CostRow => ({
-  ...{ start, end, energy, cost, recordConfidence },
+  start,
+  end,
+  energy,
+  cost,
+  recordConfidence,
   pieces: cost === null ? [] : [{ start, end, energy, cost, confidence }],
 })
 const total = (elements: readonly EnergyCostElement[]) => ({
@@ -66,7 +70,11 @@ describe('energy cost', () => {
     const span = { start, end: start + 2 * hourMs, timeZone: berlin, aggregation: 'HOUR' } as const
     const impulse = row(start + hourMs, start + hourMs, 7n, 7n)
     const cut: CostRow = {
-      ...{ start, end: start + hourMs, energy: 5n, cost: 5n, recordConfidence: 1_000_000 },
+      start,
+      end: start + hourMs,
+      energy: 5n,
+      cost: 5n,
+      recordConfidence: 1_000_000,
       pieces: [
         { start, end: start + hourMs, energy: 4n, cost: 4n, confidence: 10_000 },
         { start: start + hourMs, end: start + hourMs, energy: 1n, cost: 1n, confidence: 10_000 },
@@ -157,7 +165,11 @@ describe('energy cost', () => {
     const span = { start, end: start + 3 * hourMs, timeZone: berlin, aggregation: 'HOUR' } as const
     // 10 over the first two hours: 5, 5; then 7 over half of the last hour, after the end of a contract.
     const estimate: CostRow = {
-      ...{ start, end: start + 2.5 * hourMs, energy: 17n, cost: 17n, recordConfidence: 999_999 },
+      start,
+      end: start + 2.5 * hourMs,
+      energy: 17n,
+      cost: 17n,
+      recordConfidence: 999_999,
       pieces: [
         { start, end: start + 2 * hourMs, energy: 10n, cost: 10n, confidence: 10_000 },
         { start: start + 2 * hourMs, end: start + 2.5 * hourMs, energy: 7n, cost: 7n, confidence: 8_000 },

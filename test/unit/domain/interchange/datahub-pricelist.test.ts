@@ -4,8 +4,15 @@ import { type ReadOptions, readFile, reasonsOf, scheduleLines } from '../../../s
 
 const denmark = { zone: 'Europe/Copenhagen', currency: 'DKK' }
 const row = (code: string, price: number, more: object = {}) => ({
-  ...{ GLN_Number: '579', ChargeType: 'D03', ChargeTypeCode: code, Note: `Tariff ${code}`, VATClass: 'D01' },
-  ...{ ValidFrom: '2026-01-01T00:00:00', ValidTo: null, ResolutionDuration: 'P1D', Price1: price },
+  GLN_Number: '579',
+  ChargeType: 'D03',
+  ChargeTypeCode: code,
+  Note: `Tariff ${code}`,
+  VATClass: 'D01',
+  ValidFrom: '2026-01-01T00:00:00',
+  ValidTo: null,
+  ResolutionDuration: 'P1D',
+  Price1: price,
   ...more,
 })
 const read = (records: readonly object[], options: ReadOptions = {}) =>

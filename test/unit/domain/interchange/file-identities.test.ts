@@ -7,15 +7,19 @@ import { hourMs, minuteMs } from '../../../../services/domain/interval.ts'
 const enough = 64 * 1_048_576
 
 const base: FileReading = {
-  ...{
-    line: 2,
-    isRegister: false,
-    isRestart: false,
-    location: { reference: 'depot' },
-    device: null,
-    sessionReferenceId: null,
-  },
-  ...{ recordReferenceId: null, directions: null, units: 'KWH', value: '1', confidence: null, start: 0, end: hourMs },
+  line: 2,
+  isRegister: false,
+  isRestart: false,
+  location: { reference: 'depot' },
+  device: null,
+  sessionReferenceId: null,
+  recordReferenceId: null,
+  directions: null,
+  units: 'KWH',
+  value: '1',
+  confidence: null,
+  start: 0,
+  end: hourMs,
 }
 
 const inbound = { energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' } as const
@@ -67,8 +71,15 @@ const readingsOf = (stretches: readonly (typeof stretch extends fc.Arbitrary<inf
         line += lineStep
         const at = (start + step * index) * hourMs
         return {
-          ...{ ...base, ...more, line, isRegister, directions, start: at, end: isRegister ? at : at + hours * hourMs },
-          ...{ device: device === null ? null : { reference: device }, sessionReferenceId: session },
+          ...base,
+          ...more,
+          line,
+          isRegister,
+          directions,
+          start: at,
+          end: isRegister ? at : at + hours * hourMs,
+          device: device === null ? null : { reference: device },
+          sessionReferenceId: session,
         }
       }),
   )

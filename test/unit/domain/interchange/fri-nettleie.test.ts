@@ -5,7 +5,9 @@ import { type ReadOptions, readFile, reasonsOf, scheduleLines } from '../../../s
 
 const norway = { zone: 'Europe/Oslo', currency: 'NOK' }
 const tariff = (energiledd: object, more: object = {}) => ({
-  ...{ kundegrupper: ['husholdning'], gyldig_fra: '2025-01-01', energiledd: { grunnpris: 20, ...energiledd } },
+  kundegrupper: ['husholdning'],
+  gyldig_fra: '2025-01-01',
+  energiledd: { grunnpris: 20, ...energiledd },
   ...more,
 })
 const read = (tariffer: readonly object[], options: ReadOptions = {}) =>

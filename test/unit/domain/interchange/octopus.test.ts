@@ -4,7 +4,11 @@ import { type ReadOptions, readFile, reasonsOf, scheduleLines } from '../../../s
 
 const london = { zone: 'Europe/London', currency: 'GBP' }
 const row = (from: string, to: string | null, pence: number, more: object = {}) => ({
-  ...{ value_exc_vat: pence, value_inc_vat: pence * 2, valid_from: from, valid_to: to, payment_method: null },
+  value_exc_vat: pence,
+  value_inc_vat: pence * 2,
+  valid_from: from,
+  valid_to: to,
+  payment_method: null,
   ...more,
 })
 const [first, second, third] = ['2026-01-10T00:00:00Z', '2026-01-10T12:00:00Z', '2026-01-11T00:00:00Z'] as const

@@ -23,7 +23,11 @@ const tariffOf = (
   months: readonly string[] = ['All'],
 ): WrittenTariff => {
   const read = readTariffTerms({
-    ...{ direction: 'IMPORT', type: 'COMMODITY', marketRates: false, contractStart: null, contractEnd: null },
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    marketRates: false,
+    contractStart: null,
+    contractEnd: null,
     schedule: [
       { months, days_and_hours: blocks },
       ...(months[0] === 'All' ? [] : [{ days_and_hours: [always({ fixed: 0.1 })] }]),
@@ -71,7 +75,8 @@ describe.each(['urdb', 'ocpi'] as const)('a tariff written as %s', format => {
     }) as [number, number, number]
     const { schedule } = tariffOf([always({ fixed: 0.5 })]).tariff
     const written = tariffOf(week, {
-      ...{ contractStart: start, contractEnd: end },
+      contractStart: start,
+      contractEnd: end,
       versions: [{ effectiveFrom: middle, schedule }],
     })
     const tariffs = reread(format, written)

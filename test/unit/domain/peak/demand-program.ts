@@ -42,7 +42,8 @@ const loadsOf = (
     const start = month.start + index * length
     const isIn = (one: { readonly start: number }): boolean => one.start >= start && one.start < start + length
     return {
-      ...{ start, weight: weightAt(charge, start) },
+      start,
+      weight: weightAt(charge, start),
       base: stored.filter(isIn).reduce((sum, { energy }) => sum + Number(energy) / 1e9, 0),
       names: start + length <= siteStart || start >= siteEnd ? [] : spans.filter(isIn).flatMap(({ names }) => names),
     }

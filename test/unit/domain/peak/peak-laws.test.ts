@@ -21,11 +21,20 @@ import {
 const nightSite = (more: Partial<Site> = {}): Site => ({
   devices: [
     {
-      ...{ deviceId: 'dev_1', direction: 'IMPORT', start: siteStart, end: siteStart + 4 * hourMs },
-      ...{ power: 11_000_000_000n, energy: 22_000_000_000n },
+      deviceId: 'dev_1',
+      direction: 'IMPORT',
+      start: siteStart,
+      end: siteStart + 4 * hourMs,
+      power: 11_000_000_000n,
+      energy: 22_000_000_000n,
     },
   ],
-  ...{ sitePower: null, threshold: null, tiers: [], counted: 0n, generation: [], localPrice: 0n },
+  sitePower: null,
+  threshold: null,
+  tiers: [],
+  counted: 0n,
+  generation: [],
+  localPrice: 0n,
   imports: Array.from({ length: 48 }, (_, hour) => (hour === 1 || hour === 2 ? 100_000_000n : 200_000_000n)),
   exports: Array.from({ length: 48 }, () => 0n),
   ...more,
@@ -125,8 +134,13 @@ const monthsAfter = ({ charges, stored }: ChargedSite, { devices }: AmountPlan) 
   const records = devices.flatMap(({ device, pieces }): readonly MeteredRecord[] =>
     pieces.map(({ start, end, power }) => ({
       ...recordDefaults,
-      ...{ locationId: 'loc_site', deviceId: device.deviceId, energyFlowDirection: 'INBOUND' as const },
-      ...{ tariffDirection: 'IMPORT' as const, start, end, covered: [] },
+      locationId: 'loc_site',
+      deviceId: device.deviceId,
+      energyFlowDirection: 'INBOUND' as const,
+      tariffDirection: 'IMPORT' as const,
+      start,
+      end,
+      covered: [],
       energy: (power * BigInt(end - start)) / 3_600_000n,
     })),
   )

@@ -59,10 +59,8 @@ const countFromBuckets = (
   ): EnergyBucket[] =>
     [...Map.groupBy(part, one => JSON.stringify(spanOf(one.record.start)))].map(([span, within]) => ({
       ...(JSON.parse(span) as { start: number; end: number }),
-      ...{
-        records: within.length,
-        energy: within.reduce((sum, one) => sum + costRecord(snapshot, one.record).energy, 0n),
-      },
+      records: within.length,
+      energy: within.reduce((sum, one) => sum + costRecord(snapshot, one.record).energy, 0n),
     }))
   const crossing = energyGains({ ...of, records: across })
   let buckets = bucketsOf(whole, bucketOf)

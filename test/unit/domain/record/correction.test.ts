@@ -3,7 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { type SubmittedValues, valueChanges } from '../../../../services/domain/record/correction.ts'
 
 const values = (energy: bigint, sourceVersion: bigint, confidence = 1_000_000): SubmittedValues => ({
-  ...{ energy, sourceVersion, confidence, batchId: null, receivedAt: Number(sourceVersion) },
+  energy,
+  sourceVersion,
+  confidence,
+  batchId: null,
+  receivedAt: Number(sourceVersion),
 })
 
 const texts = (stored: SubmittedValues | null, received: readonly SubmittedValues[]): readonly string[] =>

@@ -22,10 +22,15 @@ const updateAll = (rule: RegisterRule | null, arrived: readonly Reading[], store
   )
   if (updated === null) throw new Error('No reading is missing here.')
   const intervals = updated.intervals.map(({ opening, consumption, version }) => ({
-    ...{ start: opening.time, end: consumption?.closing.time, energy: consumption?.energy, version },
+    start: opening.time,
+    end: consumption?.closing.time,
+    energy: consumption?.energy,
+    version,
   }))
   return {
-    ...{ updated, intervals, energies: intervals.map(({ energy }) => energy) },
+    updated,
+    intervals,
+    energies: intervals.map(({ energy }) => energy),
     codes: updated.failures.map(({ reading, refusal }) => [reading.batch, refusal.code]),
     total: intervals.reduce((sum, { energy }) => sum + (energy ?? 0n), 0n),
   }

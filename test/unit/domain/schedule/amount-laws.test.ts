@@ -116,7 +116,9 @@ describe('a device', () => {
       ...site,
       sitePower: site.sitePower === null ? null : (site.sitePower * factor) / 1_000_000n + 7n,
       devices: site.devices.map((device, index) => ({
-        ...{ ...device, start: device.start + 1 + index, end: device.end - 3 * index - 1 },
+        ...device,
+        start: device.start + 1 + index,
+        end: device.end - 3 * index - 1,
         power: (device.power * factor) / 1_000_000n + BigInt(index),
         energy: (((device.energy * factor) / 1_000_000n) * 9n) / 10n + BigInt(index * 3),
       })),

@@ -97,7 +97,8 @@ describe('a flow', () => {
       ],
     )
     const answer = (drawn: readonly number[], energy: readonly number[], unmet: number): Answer => ({
-      ...{ drawn, own: [0, 0] },
+      drawn,
+      own: [0, 0],
       flow: {
         rowStart: Int32Array.of(0),
         energy: Float64Array.from(energy),

@@ -74,19 +74,15 @@ describe('the cost of a plan', () => {
         if (!planned.ok) throw new Error(planned.refusal.message)
         const plan = planned.value
         const records = (plan.devices[0]?.pieces ?? []).map(({ start: from, end: to, power }) => ({
-          ...{
-            locationId: 'loc_1',
-            deviceId: 'dev_1',
-            energyFlowDirection: 'INBOUND',
-            tariffDirection: 'IMPORT',
-            start: from,
-            end: to,
-          },
-          ...{
-            energy: (power * BigInt(to - from)) / 3_600_000n,
-            confidence: 1_000_000,
-            ...noTexts,
-          },
+          locationId: 'loc_1',
+          deviceId: 'dev_1',
+          energyFlowDirection: 'INBOUND',
+          tariffDirection: 'IMPORT',
+          start: from,
+          end: to,
+          energy: (power * BigInt(to - from)) / 3_600_000n,
+          confidence: 1_000_000,
+          ...noTexts,
         })) satisfies readonly MeterRecord[]
         const difference = chargeOf(snapshot, records) - plan.cost
         // Each piece is rounded to 1e-6 Wh and its power to 1e-6 W

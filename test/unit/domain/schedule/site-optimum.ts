@@ -126,7 +126,8 @@ export const optimumOf = (
   }
   const added = add(
     spans.map(({ start, end }, index) => ({
-      ...{ start, end },
+      start,
+      end,
       names: (supplied[index] ?? []).filter(name => name.startsWith('g_')),
     })),
   )

@@ -44,15 +44,13 @@ const tariffOf = ({ direction, start, prices, bounds }: SmallTiers): Tariff => {
     rate: rateOf(prices[(hour - first + 24) % 24] ?? prices[0] ?? []),
   }))
   return {
-    ...{
-      id: 'trf_1',
-      direction,
-      type: 'COMMODITY',
-      marketRates: false,
-      contractStart: null,
-      contractEnd: null,
-      closedAt: null,
-    },
+    id: 'trf_1',
+    direction,
+    type: 'COMMODITY',
+    marketRates: false,
+    contractStart: null,
+    contractEnd: null,
+    closedAt: null,
     schedule: [{ months: ['All'], dates: [], daysAndHours: [{ days: ['All'], hours: bands }] }],
   }
 }
@@ -71,8 +69,12 @@ export const planSmall = (of: SmallTiers): Result<AmountPlan> => {
   }
   const snapshot = compileSnapshot({ ...input, tariffs: [tariffOf(of)] }, createPricingPool())
   const devices = of.tasks.map(({ from, to, power, energy }, index) => ({
-    ...{ deviceId: `dev_${index}`, direction: of.direction, power: BigInt(power) * kwh, energy: BigInt(energy) * kwh },
-    ...{ start: of.start + from * hourMs, end: of.start + to * hourMs },
+    deviceId: `dev_${index}`,
+    direction: of.direction,
+    power: BigInt(power) * kwh,
+    energy: BigInt(energy) * kwh,
+    start: of.start + from * hourMs,
+    end: of.start + to * hourMs,
   }))
   const counted = BigInt(of.counted) * kwh
   return planAmount(
@@ -167,7 +169,9 @@ export const smallTiers = (
       limit: isLimited ? fc.integer({ min: -5, max: 45 }) : fc.constant(null),
     })
     .map(({ bases, rises: all, risesOf, widths: [first, second], ...rest }) => ({
-      ...{ ...rest, direction, bounds: [first, first + second] },
+      ...rest,
+      direction,
+      bounds: [first, first + second],
       prices: bases.map((base, hour) => {
         const [rise = 0, more = 0] = all[isParallel ? 0 : (risesOf[hour] ?? hour)] ?? []
         return [base, base + rise, base + rise + more]
@@ -204,15 +208,13 @@ export const dayOfTiers = (direction: SmallTiers['direction']): fc.Arbitrary<Sma
       const total = tasks.reduce((sum, { energy }) => sum + energy, 0)
       const bounds = shares.toSorted((a, b) => a - b).map(share => Math.ceil((total * share) / 20))
       return {
-        ...{
-          direction,
-          start: dayStart,
-          bounds: [...new Set(bounds)],
-          counted: 0,
-          tasks,
-          sitePower: null,
-          limit: null,
-        },
+        direction,
+        start: dayStart,
+        bounds: [...new Set(bounds)],
+        counted: 0,
+        tasks,
+        sitePower: null,
+        limit: null,
         prices: bases.map((base, hour) => {
           const rises = (ways[wayOf[hour] ?? 0] ?? []).slice(0, new Set(bounds).size)
           return [base, ...rises.map((_, tier) => base + rises.slice(0, tier + 1).reduce((sum, rise) => sum + rise, 0))]

@@ -95,7 +95,10 @@ describe('the standing days of a bill', () => {
   it('and those of its lines are what a count day by day gives, also for a part of the days', () => {
     const random = fc.property(fc.array(fixedCharge, { maxLength: 5 }), fc.boolean(), (terms, isPart) => {
       const wires = terms.map(({ start, length }, index) => ({
-        ...{ kind: 'FIXED', name: `fee ${index}`, price: '1', per: 'DAY' },
+        kind: 'FIXED',
+        name: `fee ${index}`,
+        price: '1',
+        per: 'DAY',
         ...(start === null ? {} : { start_date: writeDate(start), end_date: writeDate(start + length) }),
       }))
       const statement = { start_date: isPart ? '2026-06-01' : '2026-05-16', end_date: '2026-07-01' }
@@ -148,7 +151,9 @@ describe('a sum of bills', () => {
     ])
     expect(sum.months).toEqual(
       one.months.map(({ month, total, standingDays = 0 }) => ({
-        ...{ month, total: 2n * total, standingDays: 2 * standingDays },
+        month,
+        total: 2n * total,
+        standingDays: 2 * standingDays,
       })),
     )
     expect(sum.lines).toEqual(

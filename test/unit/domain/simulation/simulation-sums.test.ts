@@ -26,7 +26,8 @@ it('a bill of some locations has at most 500 different lines, of which equal one
   expect(add(full.value, bill(1, 499)).ok).toBe(true)
   expect(add(full.value, bill(1, 500))).toMatchObject({
     refusal: {
-      ...{ code: 'too_many_lines', field: 'lines' },
+      code: 'too_many_lines',
+      field: 'lines',
       message: 'A bill must have at most 500 different lines. Simulate fewer locations, or without lines',
     },
   })

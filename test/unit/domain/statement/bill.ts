@@ -11,7 +11,8 @@ import { acceptedValue } from '../../../support/accepted-value.ts'
 
 /** Create a tariff with one price per kWh. */
 export const flat = (price: string, more: Partial<BillTariff> = {}): BillTariff => ({
-  ...{ direction: 'IMPORT', type: 'COMMODITY' },
+  direction: 'IMPORT',
+  type: 'COMMODITY',
   schedule: [
     { days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: price }] }] }] },
   ],
@@ -20,7 +21,9 @@ export const flat = (price: string, more: Partial<BillTariff> = {}): BillTariff 
 
 /** Create a record of energy in kWh. The times are UTC, without seconds. */
 export const used = (start: string, end: string, value: string, more = {}) => ({
-  ...{ start_time: `${start}:00Z`, end_time: `${end}:00Z`, value },
+  start_time: `${start}:00Z`,
+  end_time: `${end}:00Z`,
+  value,
   ...more,
 })
 

@@ -153,7 +153,10 @@ describe('a limit', () => {
       records: [june],
     })
     expect(periods[0]?.lines.at(-1)?.reason).toEqual({
-      ...{ kind: 'LIMIT', limit: 100_000_000_000n, base: 72_000_000_000n, leftOut: [] },
+      kind: 'LIMIT',
+      limit: 100_000_000_000n,
+      base: 72_000_000_000n,
+      leftOut: [],
     })
   })
 })

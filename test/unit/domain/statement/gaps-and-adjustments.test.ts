@@ -128,7 +128,10 @@ describe('a statement', () => {
 
 describe('adjustments', () => {
   const line = (component: string, amount: bigint, more: Partial<ComparedLine> = {}): ComparedLine => ({
-    ...{ kind: 'FIXED', component, isTax: false, amountRounded: amount },
+    kind: 'FIXED',
+    component,
+    isTax: false,
+    amountRounded: amount,
     ...more,
   })
   const tax = { kind: 'PERCENTAGE', isTax: true } as const

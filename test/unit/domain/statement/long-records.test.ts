@@ -13,15 +13,25 @@ const [start, end] = [Date.UTC(2025, 5, 1), Date.UTC(2026, 5, 1)]
 /** Prices of 0.001 to 0.024 per kWh, one for each hour of the day. */
 const hourly = compileSnapshot(
   {
-    ...{ locationId: 'loc_1', currencyCode: 'EUR', timeZone: zoneOf('UTC'), calendar: null },
-    ...{ importMarket: null, exportMarket: null },
+    locationId: 'loc_1',
+    currencyCode: 'EUR',
+    timeZone: zoneOf('UTC'),
+    calendar: null,
+    importMarket: null,
+    exportMarket: null,
     tariffs: [
       {
-        ...{ id: 'trf_1', direction: 'IMPORT', type: 'COMMODITY', marketRates: false },
-        ...{ contractStart: null, contractEnd: null, closedAt: null },
+        id: 'trf_1',
+        direction: 'IMPORT',
+        type: 'COMMODITY',
+        marketRates: false,
+        contractStart: null,
+        contractEnd: null,
+        closedAt: null,
         schedule: [
           {
-            ...{ months: ['All'], dates: [] },
+            months: ['All'],
+            dates: [],
             daysAndHours: [
               {
                 days: ['All'],
@@ -45,9 +55,15 @@ const hourly = compileSnapshot(
 /** 1 kWh each hour of a year. */
 const record: RecordToPrice = {
   ...recordDefaults,
-  ...{ recordId: '1', locationId: 'loc_1', deviceId: null, covered: [] },
-  ...{ energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' },
-  ...{ start, end, energy: 8_760_000_000_000n },
+  recordId: '1',
+  locationId: 'loc_1',
+  deviceId: null,
+  covered: [],
+  energyFlowDirection: 'INBOUND',
+  tariffDirection: 'IMPORT',
+  start,
+  end,
+  energy: 8_760_000_000_000n,
 }
 
 describe('a record of a year with a price for each hour', () => {

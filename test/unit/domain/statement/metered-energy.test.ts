@@ -20,9 +20,17 @@ const minuteMs = 60_000
 const day = 1440
 
 const record = (start: number, end: number, energy: Energy, more: Partial<MeteredRecord> = {}): MeteredRecord => ({
-  ...{ locationId: 'loc_1', deviceId: null, energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' },
-  ...{ start: start * minuteMs, end: end * minuteMs, energy, confidence: 1_000_000, covered: [] },
-  ...{ sessionReferenceId: null, recordReferenceId: null },
+  locationId: 'loc_1',
+  deviceId: null,
+  energyFlowDirection: 'INBOUND',
+  tariffDirection: 'IMPORT',
+  start: start * minuteMs,
+  end: end * minuteMs,
+  energy,
+  confidence: 1_000_000,
+  covered: [],
+  sessionReferenceId: null,
+  recordReferenceId: null,
   ...more,
 })
 

@@ -44,8 +44,14 @@ const recordOf: fc.Arbitrary<MeterRecord> = fc
   })
   .map(({ flow, minute, minutes, energy, confidence, session, device }) => ({
     ...flow,
-    ...{ locationId: 'loc_1', deviceId: device, energy, confidence, recordReferenceId: null },
-    ...{ start: minute * 60_000, end: (minute + minutes) * 60_000, sessionReferenceId: session },
+    locationId: 'loc_1',
+    deviceId: device,
+    energy,
+    confidence,
+    recordReferenceId: null,
+    start: minute * 60_000,
+    end: (minute + minutes) * 60_000,
+    sessionReferenceId: session,
   }))
 
 const wires = [
@@ -76,7 +82,13 @@ const inputOf = ({ records, zone, profile }: Setup, edges: readonly number[] = m
   const snapshot = compileSnapshot(pricing(zone, tariffs), pool)
   const metered = records.map(record => meteredRecordOf(record))
   return {
-    ...{ locationId: 'loc_1', pool, calendar: null, expected: null, hasDetail: true, finals: [], now: Date.UTC(2100) },
+    locationId: 'loc_1',
+    pool,
+    calendar: null,
+    expected: null,
+    hasDetail: true,
+    finals: [],
+    now: Date.UTC(2100),
     metered: createMeteredEnergy(metered, {
       timeZone: zoneOf(zone),
       includesDevices: { IMPORT: true, EXPORT: true, LOCAL: true },
@@ -84,7 +96,11 @@ const inputOf = ({ records, zone, profile }: Setup, edges: readonly number[] = m
     periods: edges.slice(1).map((endDay, index) => ({ startDay: edges[index] as number, endDay })),
     rounding: { profile: profile as 'EXACT', decimals: 2 },
     tariffs: tariffs.map(({ id, direction, type, contractStart }) => ({
-      ...{ id, direction, type, contractStart, planId: null },
+      id,
+      direction,
+      type,
+      contractStart,
+      planId: null,
       component: type === 'COMMODITY' ? 'energy' : 'grid',
     })),
     rows: priceRecords(snapshot, metered),

@@ -18,7 +18,9 @@ const of = (
   dates: readonly number[] = [],
   months: ScheduleEntry['months'] = ['All'],
 ): ScheduleEntry => ({
-  ...{ months, dates, daysAndHours: [{ days: ['All'], hours }] },
+  months,
+  dates,
+  daysAndHours: [{ days: ['All'], hours }],
 })
 
 const maskOf = ({ specialDays }: CompiledSchedule, names: readonly string[]): number =>

@@ -48,7 +48,11 @@ const sameCost = (found: RecordCost | undefined, { priced, energy }: OracleCost)
   expect(found?.cost ?? null).toBe(priced?.cost ?? null)
   const expected = priced?.pieces.map(
     ({ tiers: [tier], tariffs: [commodityId, nonCommodityId], confidence, ...piece }) => ({
-      ...{ ...piece, tier, commodityId, nonCommodityId, confidence: Math.round(confidence * 1e4) },
+      ...piece,
+      tier,
+      commodityId,
+      nonCommodityId,
+      confidence: Math.round(confidence * 1e4),
     }),
   )
   expect(found?.pieces).toEqual(expected ?? [])

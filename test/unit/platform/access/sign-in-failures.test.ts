@@ -3,8 +3,12 @@ import { type SignInFailure, signInFailureCounter } from '../../../../services/p
 
 const minute = 60_000
 const failure: SignInFailure = {
-  ...{ accountId: 'acc_1', liveMode: true, action: 'user.sign_in_failed', objectId: 'usr_1' },
-  ...{ reason: 'wrong_password', peer: '192.0.2.1' },
+  accountId: 'acc_1',
+  liveMode: true,
+  action: 'user.sign_in_failed',
+  objectId: 'usr_1',
+  reason: 'wrong_password',
+  peer: '192.0.2.1',
 }
 
 describe('the counter of failed sign-ins', () => {

@@ -135,7 +135,11 @@ describe.each([3, 4, 5, 6])('a folder of a release with %i schema files', count 
     const db = await upgrade(count)
     expect(await storedRows(db)).toEqual(byStart(newest))
     expect(await receiptOfBatch(db, tenant, batchId)).toEqual({
-      ...{ recordsSubmitted: 5, recordsAccepted: 4, recordsReplaced: 0, recordsProcessed: 4, receivedAt: start },
+      recordsSubmitted: 5,
+      recordsAccepted: 4,
+      recordsReplaced: 0,
+      recordsProcessed: 4,
+      receivedAt: start,
       failures,
       warnings: [],
     })

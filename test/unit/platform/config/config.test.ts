@@ -35,9 +35,12 @@ describe('the configuration', () => {
 
   it('has a folder of exports for one process, and for several only if it is named', () => {
     const several = {
-      ...{ WATTLEDGER_KAFKA_BROKERS: 'broker:9092', WATTLEDGER_SCHEMA_REGISTRY_URL: 'http://registry:8080' },
-      ...{ WATTLEDGER_CLICKHOUSE_URL: 'http://clickhouse:8123', WATTLEDGER_POSTGRES_URL: 'postgres://u:p@postgres/db' },
-      ...{ WATTLEDGER_SECRET: 's'.repeat(64), WATTLEDGER_OPERATOR_KEY: 'o'.repeat(64) },
+      WATTLEDGER_KAFKA_BROKERS: 'broker:9092',
+      WATTLEDGER_SCHEMA_REGISTRY_URL: 'http://registry:8080',
+      WATTLEDGER_CLICKHOUSE_URL: 'http://clickhouse:8123',
+      WATTLEDGER_POSTGRES_URL: 'postgres://u:p@postgres/db',
+      WATTLEDGER_SECRET: 's'.repeat(64),
+      WATTLEDGER_OPERATOR_KEY: 'o'.repeat(64),
       WATTLEDGER_CREDENTIALS_KEY: 'c'.repeat(64),
     }
     expect(readConfig({ WATTLEDGER_DATA_DIR: '/data' }).exportFolder).toBe('/data/exports/files')

@@ -26,8 +26,13 @@ const readAtOnce = (text: string, skipLines: number): CsvRow[] | null => {
   const rows: CsvRow[] = []
   try {
     parse(Buffer.from(withLineFeeds(text)), {
-      ...{ bom: true, delimiter: ',', record_delimiter: ['\r\n', '\n'], from_line: skipLines + 1 },
-      ...{ relax_column_count: true, relax_quotes: true, skip_empty_lines: true },
+      bom: true,
+      delimiter: ',',
+      record_delimiter: ['\r\n', '\n'],
+      from_line: skipLines + 1,
+      relax_column_count: true,
+      relax_quotes: true,
+      skip_empty_lines: true,
       on_record: (cells: string[], { lines }) => {
         rows.push({ cells, line: lines })
         return null

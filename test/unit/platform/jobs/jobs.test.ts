@@ -69,7 +69,10 @@ const start = (run: (job: ClaimedExport, signal: AbortSignal) => Promise<JobEnd>
   startJobs(
     { database, logger: { warn: () => undefined } },
     {
-      ...{ name: 'exports', kind: exportJobs, run, isOutage: () => isOutage },
+      name: 'exports',
+      kind: exportJobs,
+      run,
+      isOutage: () => isOutage,
       claims: [durationMs => claimExport(operator, durationMs)],
     },
   )
@@ -199,7 +202,10 @@ describe('the loop of jobs', () => {
     await using loop = startJobs(
       { database, logger: { warn: () => undefined } },
       {
-        ...{ name: 'exports', kind: exportJobs, run: async () => 'ENDED', isOutage: () => false },
+        name: 'exports',
+        kind: exportJobs,
+        run: async () => 'ENDED',
+        isOutage: () => false,
         claims: [
           async () => {
             looked += 1

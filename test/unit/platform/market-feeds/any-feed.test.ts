@@ -30,7 +30,10 @@ const writers: readonly {
   readonly write: (prices: readonly FeedPrice[]) => string
 }[] = [
   {
-    ...{ name: 'ENTSO-E', feed: entsoe, series: { area: 'DE-LU', currencyCode: 'EUR' }, minutes: 15 },
+    name: 'ENTSO-E',
+    feed: entsoe,
+    series: { area: 'DE-LU', currencyCode: 'EUR' },
+    minutes: 15,
     write: prices =>
       publication({
         start: iso(prices[0]?.start ?? 0).replace(':00.000Z', 'Z'),
@@ -39,7 +42,10 @@ const writers: readonly {
       }),
   },
   {
-    ...{ name: 'Energy-Charts', feed: energyCharts, series: { area: 'FR', currencyCode: 'EUR' }, minutes: 15 },
+    name: 'Energy-Charts',
+    feed: energyCharts,
+    series: { area: 'FR', currencyCode: 'EUR' },
+    minutes: 15,
     write: prices =>
       energyChartsAnswer(
         prices.map(({ start }) => start / 1000),
@@ -47,7 +53,10 @@ const writers: readonly {
       ),
   },
   {
-    ...{ name: 'aWATTar', feed: awattar, series: { area: 'AT', currencyCode: 'EUR' }, minutes: 60 },
+    name: 'aWATTar',
+    feed: awattar,
+    series: { area: 'AT', currencyCode: 'EUR' },
+    minutes: 60,
     write: prices => {
       const rows = prices.map(
         price =>
@@ -57,12 +66,10 @@ const writers: readonly {
     },
   },
   {
-    ...{
-      name: 'Energi Data Service',
-      feed: energiDataService,
-      series: { area: 'DK2', currencyCode: 'DKK' },
-      minutes: 15,
-    },
+    name: 'Energi Data Service',
+    feed: energiDataService,
+    series: { area: 'DK2', currencyCode: 'DKK' },
+    minutes: 15,
     write: prices => {
       const rows = prices.map(
         price =>
@@ -72,7 +79,10 @@ const writers: readonly {
     },
   },
   {
-    ...{ name: 'Agile Octopus', feed: octopusAgile, series: { area: 'GB-A', currencyCode: 'GBP' }, minutes: 30 },
+    name: 'Agile Octopus',
+    feed: octopusAgile,
+    series: { area: 'GB-A', currencyCode: 'GBP' },
+    minutes: 30,
     write: prices => {
       const rows = prices.map(
         price =>
@@ -82,7 +92,10 @@ const writers: readonly {
     },
   },
   {
-    ...{ name: 'elpriset just nu', feed: elprisetJustNu, series: { area: 'SE1', currencyCode: 'SEK' }, minutes: 15 },
+    name: 'elpriset just nu',
+    feed: elprisetJustNu,
+    series: { area: 'SE1', currencyCode: 'SEK' },
+    minutes: 15,
     write: prices => {
       const rows = prices.map(
         price =>

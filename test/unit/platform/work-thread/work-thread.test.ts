@@ -32,7 +32,9 @@ afterEach(async () => {
 })
 
 const input = (steps: number, ms: number, chunks: number): StepsInput => ({
-  ...{ steps, ms, chunks },
+  steps,
+  ms,
+  chunks,
   done: new Int32Array(new SharedArrayBuffer(8)),
 })
 

@@ -35,7 +35,9 @@ const hour = (day: number, hourOfDay: number, cost: bigint, version: bigint) =>
     recordId: hexId('', day * 24 + hourOfDay + 1),
     start: base + day * dayMs + hourOfDay * hourMs,
     end: base + day * dayMs + (hourOfDay + 1) * hourMs,
-    ...{ cost, version, sourceVersion: version },
+    cost,
+    version,
+    sourceVersion: version,
   })
 
 /** Record the sums that the engine reads; `before` runs before each of them. */

@@ -35,7 +35,10 @@ beforeAll(async () => {
   )
   // An export of records uses no other store and no operation.
   const dependencies: Pick<ExportWorkDependencies, 'database' | 'clickHouse' | 'log' | 'logger' | 'folder' | 'at'> = {
-    ...{ database: store.database, clickHouse, log, at: currentInstant },
+    database: store.database,
+    clickHouse,
+    log,
+    at: currentInstant,
     folder: openExportFolder(join(folder, 'files')),
     logger: { warn: (_: object, text?: string) => void warnings.push(text ?? '') } as ExportWorkDependencies['logger'],
   }

@@ -13,29 +13,26 @@ const start = at('2026-01-01T00:00:00Z')
 const span: RequestedInterval = { start, end: start + dayMs, startOffset: 0, endOffset: 60, direction: 'IMPORT' }
 
 const location = (more: Partial<StoredLocation>): StoredLocation => ({
-  ...{
-    id: 'loc_1',
-    accountId: 'acc_1',
-    liveMode: false,
-    referenceId: null,
-    displayName: null,
-    customerId: null,
-    postalAddress: null,
-    geoLocation: null,
-  },
+  id: 'loc_1',
+  accountId: 'acc_1',
+  liveMode: false,
+  referenceId: null,
+  displayName: null,
+  customerId: null,
+  postalAddress: null,
+  geoLocation: null,
   overrides: { timezone: null, currencyCode: null, importSourceId: null, exportSourceId: null },
-  ...{
-    timezone: 'UTC',
-    currencyCode: 'EUR',
-    importSourceId: null,
-    exportSourceId: null,
-    calendarId: null,
-    register: null,
-    metadata: {},
-    tariffs: [],
-    pricingRevision: 0,
-  },
-  ...{ createdAt: start, ...more },
+  timezone: 'UTC',
+  currencyCode: 'EUR',
+  importSourceId: null,
+  exportSourceId: null,
+  calendarId: null,
+  register: null,
+  metadata: {},
+  tariffs: [],
+  pricingRevision: 0,
+  createdAt: start,
+  ...more,
 })
 
 /** Return the refusal of the prices of an interval, for the tariffs that a location has or had. */

@@ -47,9 +47,13 @@ const charges = [
   { kind: 'FIXED', name: 'Standing charge', price: 0.4785, start_date: '2026-03-01', end_date: '2027-03-01' },
   { kind: 'USAGE', name: 'Grid', component: 'grid', schedule: allHours([{ fixed: 0.0472 }]) },
   {
-    ...{ kind: 'DEMAND', name: 'Peak', tiers: [{ to_kw: 5, price: 4.25 }, { price: 5.66 }], round_kw: {} },
+    kind: 'DEMAND',
+    name: 'Peak',
+    tiers: [{ to_kw: 5, price: 4.25 }, { price: 5.66 }],
+    round_kw: {},
     windows: [{ days: ['Weekdays'], hours: [{ valid_from: '16:00:00', valid_to: '21:00:00' }], weight: 0.5 }],
-    ...{ ratchet: { share: 0.8, months: 11, in_months: ['Jun'] }, history: [{ month: '2025-07', kw: 131.6 }] },
+    ratchet: { share: 0.8, months: 11, in_months: ['Jun'] },
+    history: [{ month: '2025-07', kw: 131.6 }],
   },
   {
     kind: 'SESSION',
@@ -174,9 +178,14 @@ const chargeAnswers = async (call: Call, location: string): Promise<Readonly<Rec
 const importAnswers = async (call: Call): Promise<Readonly<Record<string, Answer>>> => {
   const location = idOf(await call('POST', '/locations', { timezone: 'America/Denver', currency_code: 'USD' }))
   const rate = {
-    ...{ label: 'rate-17', name: 'Residential', utility: 'Public Service', startdate: 1_633_068_000 },
-    ...{ energyratestructure: [[{ rate: 0.11, adj: 0.0051, unit: 'kWh' }]] },
-    ...{ fixedchargefirstmeter: 5.71, fixedchargeunits: '$/month', demandreactivepowercharge: 0.3 },
+    label: 'rate-17',
+    name: 'Residential',
+    utility: 'Public Service',
+    startdate: 1_633_068_000,
+    energyratestructure: [[{ rate: 0.11, adj: 0.0051, unit: 'kWh' }]],
+    fixedchargefirstmeter: 5.71,
+    fixedchargeunits: '$/month',
+    demandreactivepowercharge: 0.3,
   }
   const path = `/tariffs/import?format=urdb&location_id=${location}`
   return {

@@ -278,7 +278,8 @@ it('keeps the time zone of a market source, and refuses an unknown one', async (
   expect(made).toMatchObject({ status: 201, body: { timezone: 'Europe/Lisbon', area: null } })
   expect(await live.call('GET', `/markets/${id}`)).toMatchObject({ body: { timezone: 'Europe/Lisbon' } })
   expect(await live.call('POST', '/markets', { ...source, timezone: 'Lisbon' })).toMatchObject({
-    ...{ status: 400, body: { code: 'field_invalid', field: 'timezone' } },
+    status: 400,
+    body: { code: 'field_invalid', field: 'timezone' },
   })
 })
 
@@ -291,10 +292,12 @@ describe('a market source', () => {
       client.call('PATCH', `/markets/${id}`, body, { 'api-version': apiVersion })
     const read = (await client.call('GET', `/markets/${id}`)).body
     expect(await patch({ ...read, timezone: 'Europe/Lisbon' })).toMatchObject({
-      ...{ status: 200, body: { ...read, timezone: 'Europe/Lisbon' } },
+      status: 200,
+      body: { ...read, timezone: 'Europe/Lisbon' },
     })
     expect((await patch({ display_name: 'Home' }, '2024-08-24')).body).toMatchObject({
-      ...{ display_name: 'Home', timezone: 'Europe/Lisbon' },
+      display_name: 'Home',
+      timezone: 'Europe/Lisbon',
     })
     expect((await patch({ timezone: null })).body).toEqual({ ...read, display_name: 'Home' })
     expect((await client.call('GET', `/markets/${id}`)).body).toEqual({ ...read, display_name: 'Home' })
@@ -324,14 +327,15 @@ describe('a market source', () => {
     const shared = await withOperator(service.database, transaction =>
       createMarket(
         transaction,
-        { ...{ displayName: 'Shared', currencyCode: 'EUR', area: 'XX', resolutionMinutes: 60, importer: null } },
+        { displayName: 'Shared', currencyCode: 'EUR', area: 'XX', resolutionMinutes: 60, importer: null },
         Date.now(),
       ),
     )
     expect((await live.call('PATCH', `/markets/${shared.id}`, { timezone: 'UTC' })).status).toBe(404)
     const operator = caller(service.app, { 'x-operator-key': operatorKey })
     expect((await operator('PATCH', `/markets/${shared.id}`, { timezone: 'Europe/Oslo' })).body).toMatchObject({
-      ...{ account_id: null, timezone: 'Europe/Oslo' },
+      account_id: null,
+      timezone: 'Europe/Oslo',
     })
     expect((await live.call('GET', `/markets/${shared.id}`)).body['timezone']).toBe('Europe/Oslo')
   })

@@ -135,7 +135,8 @@ describe('a tariff', () => {
     expect((await live.call('GET', `/tariffs/${idOf(own)}`)).body).toMatchObject({ component: 'supplier' })
     for (const component of ['', 'x'.repeat(65)])
       expect(await create({ ...contractYear(2026), component })).toMatchObject({
-        ...{ status: 400, body: { field: 'component' } },
+        status: 400,
+        body: { field: 'component' },
       })
     const change = await live.call('PATCH', `/tariffs/${idOf(own)}`, { component: 'energy' })
     expect(change).toMatchObject({ status: 400, body: { code: 'field_immutable', field: 'component' } })

@@ -15,14 +15,25 @@ const piecesPerRow = 100_000
 const idOf = (row: number): string => row.toString(16).padStart(24, '0')
 
 const request = (): RecordsRequest => ({
-  ...{ tenant, locationId: location, span, readFrom: span.start, earlier: null },
-  ...{ hasSessions: false, includeDevices: 'auto', signal: new AbortController().signal },
+  tenant,
+  locationId: location,
+  span,
+  readFrom: span.start,
+  earlier: null,
+  hasSessions: false,
+  includeDevices: 'auto',
+  signal: new AbortController().signal,
 })
 
 it(`a statement reads up to ${maxPieces} pieces of one price`, { timeout: 120_000 }, async () => {
   const end = span.start + 300 * day
   const pieces = Array.from({ length: piecesPerRow }, (_, index) => ({
-    ...{ start: span.start + index * 1_000, energy: 1_000_000n, price: 1n, tier: 0n, cost: 1n, confidence: 1_000_000 },
+    start: span.start + index * 1_000,
+    energy: 1_000_000n,
+    price: 1n,
+    tier: 0n,
+    cost: 1n,
+    confidence: 1_000_000,
   }))
   const energy = BigInt(piecesPerRow) * 1_000_000n
   for (let row = 0; row < maxPieces / piecesPerRow; row += 1)

@@ -13,16 +13,16 @@ const minuteMs = 60_000
 const start = Date.UTC(2026, 2, 28, 20)
 const interval = { start, end: start + 1_000 * minuteMs, startOffset: 60, endOffset: 120, direction: 'IMPORT' } as const
 const view = {
-  ...{
-    id: 'prs_1',
-    accountId: 'acc_1',
-    liveMode: true,
-    locationId: 'loc_1',
-    timezone: 'Europe/Berlin',
-    currencyCode: 'EUR',
-    interval,
-  },
-  ...{ lastUpdated: start, createdAt: start, offsetOf: answerOffset(zoneOf('Europe/Berlin'), interval.endOffset) },
+  id: 'prs_1',
+  accountId: 'acc_1',
+  liveMode: true,
+  locationId: 'loc_1',
+  timezone: 'Europe/Berlin',
+  currencyCode: 'EUR',
+  interval,
+  lastUpdated: start,
+  createdAt: start,
+  offsetOf: answerOffset(zoneOf('Europe/Berlin'), interval.endOffset),
 }
 
 /** Create elements with all kinds of digits. */
@@ -37,12 +37,10 @@ const elements = (count: number): readonly PriceAuditElement[] =>
       aggregate,
     }
     return {
-      ...{
-        start: start + index * minuteMs,
-        end: start + (index + 1) * minuteMs,
-        price: aggregate + 1n,
-        confidence: 10_000 - (index % 3),
-      },
+      start: start + index * minuteMs,
+      end: start + (index + 1) * minuteMs,
+      price: aggregate + 1n,
+      confidence: 10_000 - (index % 3),
       breakdown: { commodity, nonCommodity: { fixed: 1n, tier: 0n } },
     }
   })

@@ -40,15 +40,17 @@ const zone = { name: 'Europe/Berlin', changes: [start + 20 * 24 * hourMs], offse
 
 const input: IntervalCostInput = {
   view: {
-    ...{
-      id: 'ecs_1',
-      accountId: 'acc_1',
-      liveMode: true,
-      objectId: 'loc_1',
-      energyFlowDirection: 'INBOUND',
-      tariffDirection: 'IMPORT',
-    },
-    ...{ timezone: zone.name, currencyCode: 'EUR', includeTariff: true, overlap: null, createdAt: start },
+    id: 'ecs_1',
+    accountId: 'acc_1',
+    liveMode: true,
+    objectId: 'loc_1',
+    energyFlowDirection: 'INBOUND',
+    tariffDirection: 'IMPORT',
+    timezone: zone.name,
+    currencyCode: 'EUR',
+    includeTariff: true,
+    overlap: null,
+    createdAt: start,
   },
   costs: stored,
   devices: {

@@ -7,12 +7,10 @@ import { eventsWork } from '../../../../services/query-service/work-thread/event
 const textOf = ({ chunks }: WorkResult): string => Buffer.concat([...chunks]).toString()
 
 const eventOf = (number: number) => ({
-  ...{
-    id: `evt_${number}`,
-    accountId: 'acc_1',
-    liveMode: true,
-    type: number % 2 === 0 ? 'device.create' : 'schedule.created',
-  },
+  id: `evt_${number}`,
+  accountId: 'acc_1',
+  liveMode: true,
+  type: number % 2 === 0 ? 'device.create' : 'schedule.created',
   data: `{"id":"x","note":"\\"data\\":[]","exact":0.1000000000000000000${number},"reference_id":null}`,
   createdAt: number,
 })

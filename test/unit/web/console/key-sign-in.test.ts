@@ -16,14 +16,16 @@ const onSignInFailure = () => undefined
 
 const consoleWith = (allowsKeys: boolean) =>
   createConsole({
-    ...{ database: service.database, secret, bearerTokens: bearerTokens(secret), publicUrl: origin, allowsKeys },
-    ...{
-      passwords: passwordHasher(),
-      throttle: signInThrottle(),
-      onSignInFailure,
-      peerOf: peerFinder([]),
-      at: () => clock.at,
-    },
+    database: service.database,
+    secret,
+    bearerTokens: bearerTokens(secret),
+    publicUrl: origin,
+    allowsKeys,
+    passwords: passwordHasher(),
+    throttle: signInThrottle(),
+    onSignInFailure,
+    peerOf: peerFinder([]),
+    at: () => clock.at,
     fetch: (request: Request) => service.app.fetch(request),
     logger: { error: keepError, warn: keepError },
     provider: null,

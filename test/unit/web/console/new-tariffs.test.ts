@@ -12,7 +12,8 @@ const renderedText = (content: Parameters<typeof html>[1]): string =>
     .trim()
 
 const refusal = (status: number, code: string): ApiResult<never> => ({
-  ...{ ok: false, status },
+  ok: false,
+  status,
   fault: { code, message: `The API says ${code}.`, field: null },
 })
 const dryRun = (errors: readonly object[]) => ({ object: 'dry_run', locations: 1, stored_rows: 3, errors })
@@ -44,7 +45,12 @@ const fakeApi = (calls: Call[] = []): ApiCalls => {
 }
 
 const open: NewTariff = {
-  ...{ direction: 'IMPORT', type: 'COMMODITY', isMarket: false, name: '', start: '', end: '' },
+  direction: 'IMPORT',
+  type: 'COMMODITY',
+  isMarket: false,
+  name: '',
+  start: '',
+  end: '',
   schedule: [],
 }
 
@@ -57,7 +63,8 @@ describe('the check of a tariff for many locations', () => {
   it('says the number of locations and records', async () => {
     expect(await check(['a', 'b'])).toEqual({
       text: '2 locations get the tariff. Priced again: 6 stored records.',
-      ...{ currency: 'EUR', isRefused: false },
+      currency: 'EUR',
+      isRefused: false,
     })
   })
 

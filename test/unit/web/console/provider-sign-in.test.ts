@@ -28,15 +28,17 @@ const onSignInFailure = (failure: SignInFailure) => void failures.push(failure)
 
 const consoleWith = ({ issuer }: Pick<RunningProvider, 'issuer'>) =>
   createConsole({
-    ...{ database: service.database, secret, bearerTokens: bearerTokens(secret), publicUrl: origin, allowsKeys: true },
+    database: service.database,
+    secret,
+    bearerTokens: bearerTokens(secret),
+    publicUrl: origin,
+    allowsKeys: true,
     gatewayUrl: null,
-    ...{
-      passwords: passwordHasher(),
-      throttle: signInThrottle(),
-      onSignInFailure,
-      peerOf: peerFinder([]),
-      at: () => clock.at,
-    },
+    passwords: passwordHasher(),
+    throttle: signInThrottle(),
+    onSignInFailure,
+    peerOf: peerFinder([]),
+    at: () => clock.at,
     fetch: (request: Request) => service.app.fetch(request),
     logger: { error: keepError, warn: keepError },
     provider: openIdProvider({ name: 'Works', issuer, clientId, clientSecret, redirectUri }, () => performance.now()),
@@ -105,7 +107,9 @@ describe('a sign-in with an OpenID provider', () => {
     expect((await later.send('/console/me')).text).toContain(id)
     expect((await openBrowser().send(`/console/invitation?token=${token}`)).status).toBe(404)
     expect((await account.live.call('GET', `/users/${id}`)).body).toMatchObject({
-      ...{ status: 'ACTIVE', has_password: false, has_provider_login: true },
+      status: 'ACTIVE',
+      has_password: false,
+      has_provider_login: true,
     })
   })
 
@@ -113,8 +117,12 @@ describe('a sign-in with an OpenID provider', () => {
     const { searchParams, origin: at } = new URL(await openBrowser().start())
     expect(at).toBe(provider.issuer)
     expect(Object.fromEntries(searchParams)).toMatchObject({
-      ...{ response_type: 'code', code_challenge_method: 'S256', redirect_uri: redirectUri, scope: 'openid' },
-      ...{ state: expect.stringMatching(/^.{43}$/), nonce: expect.stringMatching(/^.{43}$/) },
+      response_type: 'code',
+      code_challenge_method: 'S256',
+      redirect_uri: redirectUri,
+      scope: 'openid',
+      state: expect.stringMatching(/^.{43}$/),
+      nonce: expect.stringMatching(/^.{43}$/),
     })
   })
 

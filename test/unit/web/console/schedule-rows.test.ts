@@ -8,8 +8,15 @@ import {
 } from '../../../../services/web/console/objects/schedule-rows.ts'
 
 const row = (more: Partial<ScheduleRow>): ScheduleRow => ({
-  ...{ months: '', dates: '', days: '', valid_from: '00:00', valid_to: '00:00' },
-  ...{ fixed: '0.3', to_kwh: '', surcharge_fixed: '', surcharge_percentage: '' },
+  months: '',
+  dates: '',
+  days: '',
+  valid_from: '00:00',
+  valid_to: '00:00',
+  fixed: '0.3',
+  to_kwh: '',
+  surcharge_fixed: '',
+  surcharge_percentage: '',
   ...more,
 })
 
@@ -23,7 +30,8 @@ const schedule = [
         days: ['Weekdays'],
         hours: [
           {
-            ...{ valid_from: '06:00:00', valid_to: '22:30:00' },
+            valid_from: '06:00:00',
+            valid_to: '22:30:00',
             rate: [
               { fixed: 0.123456789, to_kwh: 150, surcharge_fixed: 0.01, surcharge_percentage: 0.195 },
               { fixed: 0.2, to_kwh: null, surcharge_fixed: 0, surcharge_percentage: -0.005 },
@@ -39,12 +47,26 @@ describe('rows of a schedule', () => {
   it('have percentages in percent, and empty texts for 0', () => {
     expect(rowsOf(schedule, false)).toEqual([
       {
-        ...{ months: 'Nov, Dec', dates: '1, 2', days: 'Weekdays', valid_from: '06:00', valid_to: '22:30' },
-        ...{ fixed: '0.123456789', to_kwh: '150', surcharge_fixed: '0.01', surcharge_percentage: '19.5' },
+        months: 'Nov, Dec',
+        dates: '1, 2',
+        days: 'Weekdays',
+        valid_from: '06:00',
+        valid_to: '22:30',
+        fixed: '0.123456789',
+        to_kwh: '150',
+        surcharge_fixed: '0.01',
+        surcharge_percentage: '19.5',
       },
       {
-        ...{ months: 'Nov, Dec', dates: '1, 2', days: 'Weekdays', valid_from: '06:00', valid_to: '22:30' },
-        ...{ fixed: '0.2', to_kwh: '', surcharge_fixed: '', surcharge_percentage: '-0.5' },
+        months: 'Nov, Dec',
+        dates: '1, 2',
+        days: 'Weekdays',
+        valid_from: '06:00',
+        valid_to: '22:30',
+        fixed: '0.2',
+        to_kwh: '',
+        surcharge_fixed: '',
+        surcharge_percentage: '-0.5',
       },
     ])
   })
@@ -55,13 +77,15 @@ describe('rows of a schedule', () => {
     const [hours] = block?.hours ?? []
     expect(JSON.parse(JSON.stringify(scheduleBody(scheduleOf(rowsOf(schedule, false)).schedule)))).toEqual([
       {
-        ...{ months: ['Nov', 'Dec'], dates: [1, 2] },
+        months: ['Nov', 'Dec'],
+        dates: [1, 2],
         days_and_hours: [
           {
             days: ['Weekdays'],
             hours: [
               {
-                ...{ valid_from: hours?.valid_from, valid_to: hours?.valid_to },
+                valid_from: hours?.valid_from,
+                valid_to: hours?.valid_to,
                 rate: [
                   { fixed: 0.123456789, to_kwh: 150, surcharge_fixed: 0.01, surcharge_percentage: 0.195 },
                   { fixed: 0.2, surcharge_percentage: -0.005 },

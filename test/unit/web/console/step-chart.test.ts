@@ -6,13 +6,21 @@ const hourMs = 3_600_000
 const start = Date.UTC(2026, 2, 10)
 
 const step = (hour: number, value: number, isForecast = false) => ({
-  ...{ start: start + hour * hourMs, end: start + (hour + 1) * hourMs, value, isForecast, title: `hour ${hour}` },
+  start: start + hour * hourMs,
+  end: start + (hour + 1) * hourMs,
+  value,
+  isForecast,
+  title: `hour ${hour}`,
 })
 
 const draw = (steps: readonly ReturnType<typeof step>[], hours: number, now = 0): string =>
   String(
     stepChart({
-      ...{ label: 'Price', unit: 'EUR', steps, zone: zoneOf('UTC'), now: start + now * hourMs },
+      label: 'Price',
+      unit: 'EUR',
+      steps,
+      zone: zoneOf('UTC'),
+      now: start + now * hourMs,
       interval: { start, end: start + hours * hourMs },
     }),
   )
@@ -41,7 +49,10 @@ describe('a step chart', () => {
   it('keeps the highest and lowest of very many steps, in few characters', () => {
     const minutes = 90 * 24 * 4
     const steps = Array.from({ length: minutes }, (_, n) => ({
-      ...{ start: start + (n * hourMs) / 4, end: start + ((n + 1) * hourMs) / 4, isForecast: false, title: '' },
+      start: start + (n * hourMs) / 4,
+      end: start + ((n + 1) * hourMs) / 4,
+      isForecast: false,
+      title: '',
       value: n === 4_321 ? 9 : n % 2,
     }))
     const markup = draw(steps, minutes / 4)

@@ -24,7 +24,9 @@ describe('the picture of tiers', () => {
 
   it('has at most 8 labels below 32 tiers', () => {
     const tiers = Array.from({ length: 32 }, (_, index) => ({
-      ...{ to: index === 31 ? null : (index + 1) * 1_000, price: 0.1, text: '' },
+      to: index === 31 ? null : (index + 1) * 1_000,
+      price: 0.1,
+      text: '',
     }))
     const labels =
       tierSteps('Price by energy', 'EUR/kWh', tiers)

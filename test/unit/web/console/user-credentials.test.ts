@@ -33,7 +33,10 @@ const failures: SignInFailure[] = []
 /** Create dependencies of the console with a new throttle. */
 const open = () =>
   ({
-    ...{ database: service.database, secret, passwords, throttle: signInThrottle() },
+    database: service.database,
+    secret,
+    passwords,
+    throttle: signInThrottle(),
     onSignInFailure: (failure: SignInFailure) => void failures.push(failure),
   }) as unknown as ConsoleDependencies
 

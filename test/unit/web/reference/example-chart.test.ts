@@ -14,7 +14,11 @@ import {
 const hourMs = 3_600_000
 const start = Date.UTC(2025, 8, 13, 22)
 const chart: BarChart = {
-  ...{ id: 'one', title: 'Prices <here>', description: 'Three prices.', unit: 'EUR per kWh', offsetMinutes: 120 },
+  id: 'one',
+  title: 'Prices <here>',
+  description: 'Three prices.',
+  unit: 'EUR per kWh',
+  offsetMinutes: 120,
   bars: [
     { start, end: start + 6 * hourMs, value: 0.2 },
     { start: start + 6 * hourMs, end: start + 18 * hourMs, value: -0.1, isMarked: true },

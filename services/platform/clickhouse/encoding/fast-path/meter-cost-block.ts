@@ -40,7 +40,8 @@ const fixedColumn = (
   size: number,
   write: WriteLoop,
 ): FixedColumn<MeterCostRow> => ({
-  ...{ name, type },
+  name,
+  type,
   runs: [{ size, write }],
 })
 
@@ -138,7 +139,8 @@ const requiredColumns: readonly (FixedColumn<MeterCostRow> | BlockColumn<MeterCo
     for (const { status } of rows) view.setInt8(at++, status === 'PRICED' ? 0 : status === 'PROVISIONAL' ? 1 : 2)
   }),
   {
-    ...{ name: 'cost', type: rowTypes.nullableMoney.type },
+    name: 'cost',
+    type: rowTypes.nullableMoney.type,
     runs: [
       {
         size: 1,
@@ -205,8 +207,15 @@ const requiredColumns: readonly (FixedColumn<MeterCostRow> | BlockColumn<MeterCo
 /** Return which optional columns the rows need. */
 const neededColumns = (rows: readonly MeterCostRow[]) => {
   const needed = {
-    ...{ sessionReferenceId: false, recordReferenceId: false, submitted: false, tier: false, pieces: false },
-    ...{ sources: false, priceRevision: false, lead: false, deleted: false },
+    sessionReferenceId: false,
+    recordReferenceId: false,
+    submitted: false,
+    tier: false,
+    pieces: false,
+    sources: false,
+    priceRevision: false,
+    lead: false,
+    deleted: false,
   }
   for (const row of rows) {
     needed.sessionReferenceId ||= row.sessionReferenceId !== null

@@ -13,19 +13,16 @@ import { timeZone } from '../../../../../services/platform/time-zone.ts'
 
 const berlin = timeZone('Europe/Berlin')
 
+const unset = { device: null, directions: null, interval: null, zone: null, format: null, ambiguous: null, sum: null }
 const plainRules: CsvRules = {
-  ...{ layout: 'long', location: { reference: 'depot' }, device: null, unit: 'KWH', directions: null },
-  ...{
-    interval: null,
-    label: 'start',
-    zone: null,
-    format: null,
-    ambiguous: null,
-    isRaw: false,
-    sum: null,
-    where: [],
-    words: new Map(),
-  },
+  ...unset,
+  layout: 'long',
+  location: { reference: 'depot' },
+  unit: 'KWH',
+  label: 'start',
+  isRaw: false,
+  where: [],
+  words: new Map(),
   marks: { decimal: '.', thousands: '' },
 }
 

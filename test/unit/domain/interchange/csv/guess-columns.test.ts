@@ -20,8 +20,11 @@ describe('the guess of columns', () => {
       'local days with a decimal comma',
       ['Datum;Verbrauch kWh', '01.03.2026;24', '02.03.2026;25,5', '03.03.2026;25'],
       {
-        ...{ columns: 'start=Datum,value=Verbrauch kWh', unit: 'KWH', 'date-format': 'dd.MM.yyyy' },
-        ...{ interval: 'P1D', decimal: ',' },
+        columns: 'start=Datum,value=Verbrauch kWh',
+        unit: 'KWH',
+        'date-format': 'dd.MM.yyyy',
+        interval: 'P1D',
+        decimal: ',',
       },
     ],
     [

@@ -12,16 +12,19 @@ type Label = 'start' | 'end'
 const reading = (label: Label, at: number, line: number, length: number, meter = 'a'): FileReading => {
   const start = zero + (label === 'start' ? at : at - length) * minuteMs
   return {
-    ...{
-      line,
-      isRegister: false,
-      isRestart: false,
-      location: { reference: meter },
-      device: null,
-      sessionReferenceId: null,
-    },
-    ...{ recordReferenceId: null, directions: null, units: 'KW', value: '1', confidence: null },
-    ...{ start, end: start + length * minuteMs },
+    line,
+    isRegister: false,
+    isRestart: false,
+    location: { reference: meter },
+    device: null,
+    sessionReferenceId: null,
+    recordReferenceId: null,
+    directions: null,
+    units: 'KW',
+    value: '1',
+    confidence: null,
+    start,
+    end: start + length * minuteMs,
   }
 }
 

@@ -36,7 +36,8 @@ const read = (reading: EspiValue, change: object = {}) => {
 }
 
 const reading = (value: string, more: { readonly [name: string]: EspiValue } = {}): EspiValue => ({
-  ...{ timePeriod: { start: '1767225600', duration: '900' }, value },
+  timePeriod: { start: '1767225600', duration: '900' },
+  value,
   ...more,
 })
 

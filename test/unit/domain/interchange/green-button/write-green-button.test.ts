@@ -20,9 +20,20 @@ import { readXmlEntries } from '../../../../../services/platform/interchange/xml
 const noon = Date.parse('2026-03-02T12:00:00Z')
 
 const record = (index: number, more: Partial<ExportedRecord> = {}): ExportedRecord => ({
-  ...{ id: `mre_${index}`, start: noon + index * 900_000, end: noon + (index + 1) * 900_000, locationId: 'loc_1' },
-  ...{ energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT', sessionReferenceId: null, currencyCode: 'USD' },
-  ...{ deviceId: null, energy: 250_000_000n, cost: 57_500_000n, confidence: 1_000_000, pieces: [], ...more },
+  id: `mre_${index}`,
+  start: noon + index * 900_000,
+  end: noon + (index + 1) * 900_000,
+  locationId: 'loc_1',
+  energyFlowDirection: 'INBOUND',
+  tariffDirection: 'IMPORT',
+  sessionReferenceId: null,
+  currencyCode: 'USD',
+  deviceId: null,
+  energy: 250_000_000n,
+  cost: 57_500_000n,
+  confidence: 1_000_000,
+  pieces: [],
+  ...more,
 })
 
 const write = (records: readonly ExportedRecord[]) => {
@@ -113,7 +124,8 @@ describe('a Green Button feed', () => {
     ['currency', { currencyCode: 'XYZ' }],
   ] as const)('leaves out a record: %s', (reason, change) => {
     expect(write([record(0, change), record(1)])).toMatchObject({
-      ...{ written: 1, notExported: [{ id: 'mre_0', reason }] },
+      written: 1,
+      notExported: [{ id: 'mre_0', reason }],
     })
   })
 
@@ -132,7 +144,8 @@ describe('a Green Button feed', () => {
       fc.asyncProperty(fc.array(one, { minLength: 1, maxLength: 40 }), async records => {
         const all = records.map(({ energy, isSold, deviceId }, index) =>
           record(index, {
-            ...{ energy, deviceId },
+            energy,
+            deviceId,
             ...(isSold ? { energyFlowDirection: 'OUTBOUND', tariffDirection: 'EXPORT' } : {}),
           }),
         )

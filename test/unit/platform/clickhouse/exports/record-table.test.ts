@@ -16,8 +16,13 @@ import { base, dayMs, db, hourMs, insert, own, tenant, useMeterTables } from '..
 useMeterTables()
 
 const everything: RowSelection = {
-  ...{ locationIds: null, deviceIds: null, sessionReferenceId: null, recordReferenceId: null, batchId: null },
-  ...{ from: null, to: null },
+  locationIds: null,
+  deviceIds: null,
+  sessionReferenceId: null,
+  recordReferenceId: null,
+  batchId: null,
+  from: null,
+  to: null,
 }
 const selectOf = async (format: RecordTable['format'], selection: RowSelection, hasPieces = false): Promise<string> => {
   const table: RecordTable = {
@@ -39,7 +44,9 @@ const fill = async (): Promise<void> => {
       [null, hexId('dev_', 1), hexId('dev_', 2)].flatMap(deviceId =>
         [9, 3].map(hour =>
           own({
-            ...{ locationId: hexId('loc_', location), deviceId, sessionReferenceId: 'session' },
+            locationId: hexId('loc_', location),
+            deviceId,
+            sessionReferenceId: 'session',
             start: base + day * dayMs + hour * hourMs,
           }),
         ),

@@ -78,7 +78,13 @@ const rowOf = (
       ]
     : [{ start, energy, ...price }]
   return own({
-    ...{ start, end, energy, recordId: hexId('', index + 1), locationId: location, deviceId: made.deviceId, pieces },
+    start,
+    end,
+    energy,
+    recordId: hexId('', index + 1),
+    locationId: location,
+    deviceId: made.deviceId,
+    pieces,
     energyFlowDirection: made.flow === 'EXPORT' ? 'OUTBOUND' : 'INBOUND',
     tariffDirection: made.flow as MeterCostRow['tariffDirection'],
     sessionReferenceId: made.session,

@@ -82,7 +82,11 @@ it('rows of a device one after the other need no search, whatever their lengths'
   const tenant = nextTenant()
   const rowAt = (start: number, hours: number) =>
     costRow({
-      ...{ ...tenant, ...flow, locationId, start: base + start * hourMs, end: base + (start + hours) * hourMs },
+      ...tenant,
+      ...flow,
+      locationId,
+      start: base + start * hourMs,
+      end: base + (start + hours) * hourMs,
       recordId: hexId('', start + 1),
     })
   await insert([rowAt(2, 1), rowAt(3, 2), rowAt(5, 1), rowAt(7, 2)])

@@ -16,7 +16,12 @@ const roomOf = () => {
   const yielded: string[] = []
   const enter = (name: string, weight: number, bytes = () => 0, isComplete = () => false) =>
     room.admit({
-      ...{ name, liveMode: true, weight, maxBytes: weight, inflationFactor: 1, arrival: { bytes, isComplete } },
+      name,
+      liveMode: true,
+      weight,
+      maxBytes: weight,
+      inflationFactor: 1,
+      arrival: { bytes, isComplete },
       onCapacityLost: () => yielded.push(name),
     })
   return { clock, enter, yielded, used: () => used }

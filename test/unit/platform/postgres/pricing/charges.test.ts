@@ -46,7 +46,9 @@ const longSchedule = (entries: number) => {
   const clock = (minute: number): string =>
     `${String(Math.floor(minute / 60) % 24).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}:00`
   const hours = Array.from({ length: 1440 }, (_, minute) => ({
-    ...{ valid_from: clock(minute), valid_to: clock(minute + 1), rate: [{ fixed: 0.123456789 }] },
+    valid_from: clock(minute),
+    valid_to: clock(minute + 1),
+    rate: [{ fixed: 0.123456789 }],
   }))
   return Array.from({ length: entries }, (_, entry) => ({
     dates: Array.from({ length: 31 }, (_date, index) => index + 1).filter(date => date % entries === entry),

@@ -72,7 +72,8 @@ describe('a tariff', () => {
       ),
     )
     expect(orderOf(earlier)).toMatchObject({
-      ...{ account_id: live.accountId, live_mode: true },
+      account_id: live.accountId,
+      live_mode: true,
       revision: 3,
       from: at,
       to: at + 10 * dayMs,

@@ -221,7 +221,12 @@ describe('a resend of an interval', () => {
     const claims = await claim(endpointId, 3)
     const ended = { statusCode: 500, error: null, durationMs: 3, responseBody: '', at }
     const outcomes = claims.slice(0, 2).map(({ id }, place) => ({
-      ...{ ...tenant, endpointId, deliveryId: id, round: 1, attempts: 1, ...ended },
+      ...tenant,
+      endpointId,
+      deliveryId: id,
+      round: 1,
+      attempts: 1,
+      ...ended,
       ...(place === 0
         ? { status: 'DELIVERED' as const, dueAt: null }
         : { status: 'PENDING' as const, dueAt: at + 20 * 3_600_000 }),
