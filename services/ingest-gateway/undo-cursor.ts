@@ -24,11 +24,14 @@ export const writeUndoCursor = ({ kind, from, after, withdrawn, restored, unchan
 const pattern =
   /^([a-z]+)\.(\d{1,14})\.(\d{1,14})\.(\d{1,14})\.(\d{1,14})(?:\.(loc_[0-9a-f]{24})\.(\d{1,14})\.([0-9a-f]{24})\.([01]))?$/
 
+/** End of the times that the stores know, in ms. */
+const endOfTime = Date.UTC(2300, 0)
+
 /** Read a cursor. Null if the text is none. */
 export const readUndoCursor = (text: string): UndoCursor | null => {
   const [, name, from, withdrawn, restored, unchanged, locationId, start, recordId, restart] = pattern.exec(text) ?? []
   const kind = importedKinds.find(one => one === name)
-  if (kind === undefined) return null
+  if (kind === undefined || Number(from) > endOfTime || Number(start ?? 0) > endOfTime) return null
   const isPlace = locationId !== undefined && isId('location', locationId) && recordId !== undefined
   return {
     kind,

@@ -77,12 +77,14 @@ export const undoImport =
     if (text === undefined) await waitForAccepted(dependencies, request)
     const stored = await readImport(clickHouse, tenant, importId)
     if (stored === null) return noImport
-    if (text === undefined && at - stored.startedAt > undoableMs) return tooOld
     const isDryRun = body.dry_run === true
-    const undone = await withTenant(database, tenant, async transaction => {
-      if (text === undefined && !isDryRun) await beginUndo(transaction, { importId, actor: caller.keyId, at })
-      return undoneImports(transaction, at)
-    })
+    const undone = await withTenant(database, tenant, transaction => undoneImports(transaction, at))
+    // A cursor is no proof that the undo has begun: it can be that of a dry run.
+    if (text === undefined || !undone.has(importId)) {
+      if (at - stored.startedAt > undoableMs) return tooOld
+      if (!isDryRun)
+        await withTenant(database, tenant, transaction => beginUndo(transaction, { importId, actor: caller.keyId, at }))
+    }
     const imports = { id: importId, all: [...new Set([importId, ...undone.keys()])] }
     let next = cursor
     for (const deadline = performance.now() + callMs; ; ) {

@@ -218,12 +218,32 @@ it('refuses an import that does not exist, and a cursor of another kind', async 
   }
   expect(await refusalOf({ import_id: 'never-sent' })).toEqual([400, 'import_not_found'])
   expect(await refusalOf({ import_id: 'never-sent', cursor: 'records.1' })).toEqual([400, 'cursor_not_found'])
+  const late = 'records.99999999999999.0.0.0'
+  expect(await refusalOf({ import_id: 'never-sent', cursor: late })).toEqual([400, 'cursor_not_found'])
   expect(await refusalOf({ import_id: "x' OR 1" })).toEqual([400, 'field_invalid'])
   const live = await system.login('live')
   const home = await makeMeter(client)
   const id = await importLines(home, [header, line(0, 1)])
   const { status } = await live.send('POST', '/meters/imports/undo', { import_id: id })
   expect(status).toBe(400)
+})
+
+it('begins with an audit entry, also by the cursor of a dry run', async () => {
+  const client = await system.login()
+  const home = await makeMeter(client)
+  const id = await importLines(home, [header, line(0, 1)])
+  const undoneAt = async (): Promise<string | null | undefined> => {
+    const { data } = (await client.ask('GET', '/meters/imports')) as {
+      readonly data: readonly { readonly id: string; readonly time_undone: string | null }[]
+    }
+    return data.find(one => one.id === id)?.time_undone
+  }
+  const cursor = 'records.0.0.0.0'
+  await client.ask('POST', '/meters/imports/undo', { import_id: id, dry_run: true, cursor })
+  expect(await undoneAt()).toBeNull()
+  await client.ask('POST', '/meters/imports/undo', { import_id: id, cursor })
+  expect(await undoneAt()).toEqual(expect.any(String))
+  await expectStored(client, home, { 0: [0, 0] })
 })
 
 const command = (args: readonly string[], ask?: (question: string) => Promise<string>) =>
