@@ -12,12 +12,13 @@ const longestWebhookPauseMs = 2 * Math.max(...retryGapsMs)
 
 /**
  * Columns of delayed work, without `contract_timers`: the end of a contract is not a delay.
- * Exports and pages of statements have claims of 15 s. Plans and refused locations have pauses of 10 min, fetches of
- * tariffs and erasures pauses of a day. Market feeds wait until the publication of the next day.
+ * Exports, pages of statements and simulations have claims of 15 s. Plans and refused locations have pauses of 10 min,
+ * fetches of tariffs and erasures pauses of a day. Market feeds wait until the publication of the next day.
  */
 export const dueColumns: readonly DueColumn[] = [
   { table: 'webhook_deliveries', column: 'due_at', longestMs: longestWebhookPauseMs },
   { table: 'exports', column: 'due_at', longestMs: minuteMs },
+  { table: 'simulations', column: 'due_at', longestMs: minuteMs },
   { table: 'statement_batch_pages', column: 'due_at', longestMs: minuteMs },
   { table: 'plan_turns', column: 'due_at', longestMs: 10 * minuteMs },
   { table: 'plan_assignments', column: 'retry_at', longestMs: 10 * minuteMs },
