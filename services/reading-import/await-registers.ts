@@ -33,13 +33,13 @@ const receiptWaiter = (client: ServiceCalls, signal: AbortSignal) => {
 
 /** Return the readings of a register that failed when the service made the intervals. */
 const laterFailures = (
-  { readings, refused }: SentRegister,
+  { lines, refused }: SentRegister,
   { failed_records: failed }: MeterBatchWire,
 ): readonly RefusedRow[] =>
   failed.flatMap(({ record_num: recordNumber, error }) => {
-    const reading = refused.has(recordNumber) ? undefined : readings[recordNumber - 1]
+    const line = refused.has(recordNumber) ? undefined : lines[recordNumber - 1]
     const [, code = 'field_invalid', message = error] = /^([a-z_]+): (.*)$/s.exec(error) ?? []
-    return reading === undefined ? [] : [refusedRow(reading.line, 'register', code as RowCode, toSentence(message))]
+    return line === undefined ? [] : [refusedRow(line, 'register', code as RowCode, toSentence(message))]
   })
 
 /**
@@ -63,7 +63,7 @@ export const registerWaiter = (client: ServiceCalls, signal: AbortSignal) => {
     let [replaced, unknown] = [0, 0]
     for (const [index, register] of sent.registers.entries()) {
       const receipt = receipts[index] ?? null
-      if (receipt === null) unknown += register.readings.length - register.refused.size
+      if (receipt === null) unknown += register.lines.length - register.refused.size
       else {
         failures.push(...laterFailures(register, receipt))
         read.add(register.batchId)

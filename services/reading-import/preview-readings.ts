@@ -2,10 +2,9 @@ import { objectNameText } from '../contract/interchange/file-reading.ts'
 import { writeDate } from '../domain/civil-date.ts'
 import { localDayNumber, offsetAt, type TimeZone } from '../domain/civil-time.ts'
 import { writeInstant } from '../domain/instant.ts'
-import type { FileReading, RefusedRow } from '../domain/interchange/reading.ts'
+import type { FileReading } from '../domain/interchange/reading.ts'
 import { dayMs, minuteMs } from '../domain/interval.ts'
 import { energyScale, formatDecimal, readEnergy } from '../domain/quantity.ts'
-import type { ReadingBatch } from './reading-batch.ts'
 import type { ReadingSource } from './reading-source.ts'
 
 /** Reading as it would be stored. Times are in UTC; local times are absent without a zone. `value` null withdraws. */
@@ -81,9 +80,9 @@ const previewed = (reading: FileReading, zone: TimeZone | null): PreviewedReadin
   }
 }
 
-/** Collects the batches of a dry run, in file order. Lines with a refused reading are left out. */
+/** Collects the checked readings of a dry run, in file order. */
 export type PreviewCollector = {
-  readonly add: (batch: Pick<ReadingBatch, 'intervals' | 'registers'>, refused: readonly RefusedRow[]) => void
+  readonly add: (checked: readonly FileReading[]) => void
   readonly end: () => ReadingPreview
 }
 
@@ -111,11 +110,8 @@ export const previewReadings = ({ zone = null, label }: Pick<ReadingSource, 'zon
     totals.set(direction, more(totals.get(direction) ?? none, energy.value))
   }
   return {
-    add: ({ intervals, registers }, refused) => {
-      const refusedLines = new Set(refused.map(({ line }) => line))
-      const readings = [...intervals, ...[...registers.values()].flat()].sort((a, b) => a.line - b.line)
+    add: readings => {
       for (const reading of readings) {
-        if (refusedLines.has(reading.line)) continue
         if (first.length < maxFirst) first.push(previewed(reading, zone))
         if (!reading.isRegister) addRecord(reading)
       }

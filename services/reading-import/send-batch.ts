@@ -19,23 +19,28 @@ import {
   refusedRow,
 } from '../domain/interchange/reading.ts'
 import { semaphore } from '../platform/concurrency/semaphore.ts'
+import { startTurns } from '../platform/concurrency/time-slices.ts'
 import { CallError, callPatiently, refusalOf, type ServiceCalls } from './call-service.ts'
 import { type ImportWarning, sumWarnings, warningsOfReceipt } from './import-warnings.ts'
 import type { ReadingBatch } from './reading-batch.ts'
 
 /**
- * Readings of a register in the order of the submission, and the numbers of those that are refused. The service can refuse
- * the others when it makes the intervals.
+ * Lines of the readings of a register in the order of the submission, and the numbers of those that are refused. The service
+ * can refuse the others when it makes the intervals.
  */
 export type SentRegister = {
   readonly batchId: string
-  readonly readings: readonly FileReading[]
+  readonly lines: readonly number[]
   readonly refused: ReadonlySet<number>
 }
 
-/** Result of a batch: number of accepted readings, refused rows, the ids of its receipts and their warnings. */
+/**
+ * Result of a batch: number of accepted readings, refused rows, the ids of its receipts and their warnings. `checked`: the
+ * readings of a dry run by line, without the lines that have a refused reading.
+ */
 export type SentBatch = {
   readonly accepted: number
+  readonly checked: readonly FileReading[]
   readonly refused: readonly RefusedRow[]
   readonly batchIds: readonly string[]
   readonly registers: readonly SentRegister[]
@@ -167,6 +172,7 @@ export const batchSender = (options: SenderOptions): BatchSender => {
         : [await sendIntervals(batch, options, find), ...(await sendRegisters(batch, options))]
       return {
         accepted: parts.reduce((sum, { accepted }) => sum + accepted, 0),
+        checked: parts.flatMap(({ checked }) => checked),
         refused: [...batch.refused, ...parts.flatMap(({ refused }) => refused)].sort((a, b) => a.line - b.line),
         batchIds: parts.flatMap(({ batchIds }) => batchIds),
         registers: parts.flatMap(({ registers }) => registers),
@@ -176,14 +182,17 @@ export const batchSender = (options: SenderOptions): BatchSender => {
   }
 }
 
-const nothingSent: SentBatch = { accepted: 0, refused: [], batchIds: [], registers: [], warnings: [] }
+const nothingSent: SentBatch = { accepted: 0, checked: [], refused: [], batchIds: [], registers: [], warnings: [] }
 
 /** Check readings as the service does, apart from readings that are stored already. */
 const checkBatch = async (batch: ReadingBatch, at: number, find: Finder): Promise<SentBatch> => {
   const refused: RefusedRow[] = []
   const firsts = new Map<string, FileReading>()
   const readings = [...batch.intervals, ...[...batch.registers.values()].flat()]
+  // The console checks files on the first thread, and its known objects need no wait.
+  const nextTurn = startTurns()
   for (const reading of readings) {
+    await nextTurn()
     const identity = identityOf(reading)
     const first = firsts.get(identity)
     const refusal =
@@ -192,7 +201,9 @@ const checkBatch = async (batch: ReadingBatch, at: number, find: Finder): Promis
     if (refusal === null) firsts.set(identity, reading)
     else refused.push(refusal)
   }
-  return { ...nothingSent, accepted: readings.length - refused.length, refused }
+  const refusedLines = new Set([...batch.refused, ...refused].map(({ line }) => line))
+  const checked = readings.filter(({ line }) => !refusedLines.has(line)).sort((a, b) => a.line - b.line)
+  return { ...nothingSent, accepted: readings.length - refused.length, checked, refused }
 }
 
 /**
@@ -286,7 +297,7 @@ const sendRegister = async (readings: readonly FileReading[], options: SenderOpt
       return reading === undefined ? [] : [explainRegister(reading, sent, error, options.at)]
     })
     const numbers = new Set(failed.map(({ record_num: recordNumber }) => recordNumber))
-    const registers = [{ batchId: id, readings: sent, refused: numbers }]
+    const registers = [{ batchId: id, lines: sent.map(({ line }) => line), refused: numbers }]
     return { ...nothingSent, accepted, refused: [...early, ...refused], batchIds: [id], registers }
   }
   const error = refusalOf('PUT', path, answer)

@@ -4,7 +4,7 @@ import { type ProcessedBatch, registerWaiter } from './await-registers.ts'
 import type { ServiceCalls } from './call-service.ts'
 import { areBatchesRelated, type BatchBuilder, type ReadingBatch, startBatch } from './reading-batch.ts'
 import type { ReadingSource } from './reading-source.ts'
-import { type BatchSender, refuseRepeat } from './send-batch.ts'
+import { type BatchSender, refuseRepeat, type SentBatch } from './send-batch.ts'
 
 /** Memory for identities of readings that are out of step, in bytes. */
 const identityBytes = 512 * 1_048_576
@@ -21,8 +21,8 @@ type SendingOptions = {
   readonly identities: FileIdentities
   readonly sender: BatchSender
   readonly client: ServiceCalls
-  /** Store the result of a batch. Batches are committed in file order. */
-  readonly commit: (batch: ReadingBatch, result: ProcessedBatch) => void | Promise<void>
+  /** Store the result of a batch, and the last line of which it has rows. Batches are committed in file order. */
+  readonly commit: (lastLine: number, result: ProcessedBatch) => void | Promise<void>
   /** Last line that an earlier run sent. The readings begin after it. */
   readonly from: number
   readonly signal: AbortSignal
@@ -42,6 +42,21 @@ const batchQueue = ({ sender, client, commit, signal }: SendingOptions) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
   interrupted.catch(() => undefined)
+  /** Commit a batch after the batch before it. This function does not retain the readings: they need much memory. */
+  const commitAfter = async (before: Promise<void>, sent: Promise<SentBatch>, lastLine: number): Promise<void> => {
+    await before
+    await commit(lastLine, await awaitRegisters(await sent))
+  }
+  /** Count readings as waiting until they are committed. */
+  const waitFor = (done: Promise<void>, count: number): Promise<void> => {
+    waitingReadings += count
+    const finished = done.finally(() => {
+      waitingReadings -= count
+      waiting.delete(finished)
+    })
+    waiting.add(finished)
+    return finished
+  }
   const hasCapacity = (batch: ReadingBatch): boolean =>
     sending.size < concurrency && ![...sending.keys()].some(other => areBatchesRelated(other, batch))
   return {
@@ -53,13 +68,8 @@ const batchQueue = ({ sender, client, commit, signal }: SendingOptions) => {
       const [before, done] = [committed, sent.finally(() => sending.delete(batch))]
       sending.set(batch, done)
       // The service processes the readings in order. Only the oldest batch waits, so that few receipts are requested again.
-      committed = before.then(async () => commit(batch, await awaitRegisters(await sent)))
-      waitingReadings += batch.count
-      const finished = committed.finally(() => {
-        waitingReadings -= batch.count
-        waiting.delete(finished)
-      })
-      waiting.add(finished)
+      committed = commitAfter(before, sent, batch.lastLine)
+      const finished = waitFor(committed, batch.count)
       // The error is thrown by the next `add` or by `end`.
       for (const promise of [done, committed, finished]) promise.catch(() => undefined)
     },

@@ -4,7 +4,6 @@ import type { ProcessedBatch } from '../../reading-import/await-registers.ts'
 import { CallError } from '../../reading-import/call-service.ts'
 import { type ImportWarning, sumWarnings } from '../../reading-import/import-warnings.ts'
 import { type PreviewCollector, previewReadings } from '../../reading-import/preview-readings.ts'
-import type { ReadingBatch } from '../../reading-import/reading-batch.ts'
 import type { ReadingSource } from '../../reading-import/reading-source.ts'
 import { batchSender } from '../../reading-import/send-batch.ts'
 import { importIdentities, sendReadings } from '../../reading-import/send-readings.ts'
@@ -56,13 +55,13 @@ type Run = {
 }
 
 /** Store the result of a batch. Batches are committed in file order. */
-const commitBatch = (run: Run, batch: ReadingBatch, result: ProcessedBatch): void => {
+const commitBatch = (run: Run, lastLine: number, result: ProcessedBatch): void => {
   const { source, file, progress, stateOptions } = run.options
-  run.preview?.add(batch, result.refused)
+  run.preview?.add(result.checked)
   run.refused.begin()
   for (const row of result.refused) run.refused.add(row, source.cellsOf(row.line))
-  source.forget(batch.lastLine)
-  run.line = batch.lastLine
+  source.forget(lastLine)
+  run.line = lastLine
   run.accepted += result.accepted
   run.unknown += result.unknown
   run.warnings = sumWarnings([...run.warnings, ...result.warnings])
@@ -194,7 +193,7 @@ export const importReadings = async (options: ReadingImport): Promise<ImportRepo
       signal,
       from: run.line,
       sender: batchSender({ client, isDryRun, importId: run.importId, at, signal, onWait: progress.wait }),
-      commit: (batch, result) => commitBatch(run, batch, result),
+      commit: (lastLine, result) => commitBatch(run, lastLine, result),
     })
     if (!isDryRun) receipts = await run.receipts.end()
     if (statePath !== null) removeState(statePath)

@@ -101,7 +101,7 @@ it('the sums of a preview are those of the first 100,000 records, of the first a
     start: index * hourMs,
     end: (index + 1) * hourMs,
   }))
-  preview.add({ intervals: readings, registers: new Map() }, [])
+  preview.add(readings)
   const { first, days, totals, summed, is_complete: isComplete } = preview.end()
   expect([first.length, summed, isComplete]).toEqual([3, 100_000, false])
   // 24 × 0.5 kWh = 12 kWh. 100,000 hours are 4,166 days and 16 hours: 16 × 0.5 kWh = 8 kWh.

@@ -1,24 +1,7 @@
 import { expect, it } from 'vitest'
-import type { FileReading } from '../../../services/domain/interchange/reading.ts'
 import { registerWaiter } from '../../../services/reading-import/await-registers.ts'
 import type { ServiceCalls } from '../../../services/reading-import/call-service.ts'
 import type { SentBatch } from '../../../services/reading-import/send-batch.ts'
-
-const readingAt = (line: number): FileReading => ({
-  line,
-  isRegister: true,
-  isRestart: false,
-  location: { id: 'loc_1' },
-  device: null,
-  sessionReferenceId: null,
-  recordReferenceId: null,
-  directions: null,
-  units: 'WH',
-  value: '1',
-  confidence: null,
-  start: 0,
-  end: 0,
-})
 
 const failure = (recordNumber: number) => ({ record_num: recordNumber, error: 'register_decreased: it fell' })
 
@@ -42,17 +25,18 @@ it('receipts of registers are read once, after the readings are processed', asyn
     return { status: body === null ? 403 : 200, body, retryAfterMs: null }
   }
   const wait = registerWaiter({ call: call as ServiceCalls['call'] }, new AbortController().signal)
-  const readings = [readingAt(2), readingAt(3)]
+  const lines = [2, 3]
   const sent: SentBatch = {
     accepted: 5,
+    checked: [],
     refused: [],
     batchIds: ['bat_0', 'bat_1', 'bat_2', 'bat_3'],
     warnings: [],
     registers: [
       // The service refused the first reading at once.
-      { batchId: 'bat_1', readings, refused: new Set([1]) },
-      { batchId: 'bat_2', readings, refused: new Set() },
-      { batchId: 'bat_3', readings, refused: new Set() },
+      { batchId: 'bat_1', lines, refused: new Set([1]) },
+      { batchId: 'bat_2', lines, refused: new Set() },
+      { batchId: 'bat_3', lines, refused: new Set() },
     ],
   }
   const { refused, accepted, batchIds, replaced, unknown } = await wait(sent)

@@ -57,13 +57,13 @@ export const startImport = ({ file, calls, isPreview, importId, at, signal, befo
     receipts: { pending: 0, replaced: null },
   }
   const receipts = receiptReader(calls, () => undefined, signal)
-  const commit = (batch: ReadingBatch, result: ProcessedBatch): void => {
+  const commit = (lastLine: number, result: ProcessedBatch): void => {
     for (const row of result.refused) {
       run.refusedCount += 1
       if (run.refused.length < maxListed) run.refused.push({ ...row, cells: source.cellsOf(row.line) })
     }
-    run.preview?.add(batch, result.refused)
-    source.forget(batch.lastLine)
+    run.preview?.add(result.checked)
+    source.forget(lastLine)
     run.accepted += result.accepted
     run.unknown += result.unknown
     receipts.add(result.batchIds, result.replaced)
