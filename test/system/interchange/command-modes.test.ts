@@ -80,7 +80,7 @@ describe('--live', () => {
 
   it('is an option of the commands that are tested here', () => {
     expect([...imports, ...exports]).toEqual(withLive)
-    expect([exports.length, imports.length]).toEqual([5, 4])
+    expect([exports.length, imports.length]).toEqual([5, 5])
   })
 
   it.each(exports)('is not asked for by %s, which only reads', async name => {
@@ -96,11 +96,12 @@ describe('--live', () => {
     const rows = newFile('csv')
     writeFileSync(rows, 'reference_id,timezone,currency_code\nx,Europe/Berlin,EUR\n')
     const location = name === 'import tariffs' ? ['--location', 'x'] : []
-    const args = [...name.split(' '), rows, ...location]
+    const args = [...name.split(' '), name === 'import undo' ? 'an-import' : rows, ...location]
     const asked = await run(args, 'live')
     expect(asked.code).toBe(2)
+    const does = name === 'import undo' ? 'undo changes' : 'import writes'
     expect(asked.err.split('\n')[0]).toBe(
-      'wattledger: The key is a live key, so this import writes live data. Add --live to confirm, or use a test key.',
+      `wattledger: The key is a live key, so this ${does} live data. Add --live to confirm, or use a test key.`,
     )
     expect((await run([...args, '--dry-run'], 'live')).err).not.toContain('--live to confirm')
   })
@@ -109,10 +110,8 @@ describe('--live', () => {
     const rows = newFile('csv')
     writeFileSync(rows, 'reference_id\nx\n')
     const args = name.startsWith('import ') ? [rows, '--location', 'x'] : [...span, '--out', newFile('csv')]
-    const known = args.filter(
-      (arg, index) =>
-        !['import locations', 'import devices'].includes(name) || index === 0 || !['--location', 'x'].includes(arg),
-    )
+    const hasNoLocation = ['import locations', 'import devices', 'import undo'].includes(name)
+    const known = args.filter((arg, index) => !hasNoLocation || index === 0 || !['--location', 'x'].includes(arg))
     const { code, err } = await run([...name.split(' '), ...known, '--live'], 'test')
     expect([code, err]).toEqual([2, expect.stringContaining('The key is a test key. Leave out --live')])
   })

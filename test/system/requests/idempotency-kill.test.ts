@@ -15,18 +15,21 @@ import { until } from '../../support/system/until.ts'
 const rounds = Number(process.env['KILL_ROUNDS'] ?? 4)
 
 describe('every POST', () => {
-  /** Reasons for a POST without a key: it only reads, it belongs to a flow with its own state, or equal bodies share an answer. */
-  const readsOnly =
-    /^\/(?:login|costs\/(?:interval|session)|prices|audits|schedules|tariffs\/(?:rates|audits?)|slots|simulations)\b|^\/statements\/\{id\}$/
+  /**
+   * Reasons for a POST without a key: it only reads, it belongs to a flow with its own state, equal bodies share an answer, or a
+   * repeat has the same result.
+   */
+  const needsNoKey =
+    /^\/(?:login|meters\/imports\/undo|costs\/(?:interval|session)|prices|audits|schedules|tariffs\/(?:rates|audits?)|slots|simulations)\b|^\/statements\/\{id\}$/
 
-  it('accepts an Idempotency-Key unless it only reads', () => {
+  it('accepts an Idempotency-Key unless it needs none', () => {
     const posts = operations.filter(({ routes }) =>
       [...routes.current, ...routes.earlier].some(({ method }) => method === 'POST'),
     )
     const without = posts.filter(({ idempotent, access }) => idempotent !== true && access !== 'open')
     expect(posts.length).toBeGreaterThan(7)
     for (const { id, routes } of without)
-      for (const { path } of [...routes.current, ...routes.earlier]) expect(path, id).toMatch(readsOnly)
+      for (const { path } of [...routes.current, ...routes.earlier]) expect(path, id).toMatch(needsNoKey)
     for (const { id, routes } of operations.filter(({ idempotent }) => idempotent === true)) {
       expect(
         [...routes.current, ...routes.earlier].map(({ method }) => method),

@@ -119,6 +119,9 @@ describe('a bearer token', () => {
 /** Scopes that allow an operation, by its effect. Written here independent of the contract. */
 const opensFor = ({ method, path }: DocumentedOperation): readonly string[] => {
   if (path === '/account') return ['read', 'metering', 'all']
+  // A key that may import sees the imports, and may undo them.
+  if (path === '/meters/imports') return ['read', 'metering', 'all']
+  if (path === '/meters/imports/undo') return ['metering', 'all']
   if (path.startsWith('/meters/') && method === 'PUT') return ['metering', 'all']
   if (path === '/costs/instant') return ['metering', 'all']
   // Both modes have one brand. The keys of this test are of test mode, which may not change what live mode shows.
