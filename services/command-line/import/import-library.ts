@@ -40,7 +40,7 @@ const acceptedValue = <T>(file: string, result: Result<T>): T => {
   throw new CommandError(`${file}: ${message}${field === undefined ? '' : ` (${field})`}.`)
 }
 
-const readSource = (bytes: Uint8Array, format: string | undefined): Result<SourceValue> =>
+const readSource = async (bytes: Uint8Array, format: string | undefined): Promise<Result<SourceValue>> =>
   format === 'fri-nettleie' || (format === undefined && !isJsonText(bytes))
     ? readYamlSource(bytes)
     : readJsonSource(bytes)
@@ -122,7 +122,7 @@ export const importLibrary = async ({ input, file, content, providerId }: Librar
   const { options } = input
   const wrong = locationOnly.find(name => options[name] !== undefined)
   if (wrong !== undefined) throw new UsageError(`--library and --${wrong} exclude each other.`)
-  const source = acceptedValue(file.name, readSource(content, options['format']))
+  const source = acceptedValue(file.name, await readSource(content, options['format']))
   const format = formatOf(file.name, options['format'], source)
   const choices = acceptedValue(file.name, readImportOptions(options))
   const isDryRun = options['dry-run'] !== undefined

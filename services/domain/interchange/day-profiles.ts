@@ -14,7 +14,7 @@ const rateKey = (rate: readonly Rate[]): string => rate.map(rateText).join('')
 const joined = (profile: DayProfile): DayProfile =>
   profile.filter(({ rate }, index) => {
     const before = profile[index - 1]
-    return before === undefined || rateKey(before.rate) !== rateKey(rate)
+    return before === undefined || (before.rate !== rate && rateKey(before.rate) !== rateKey(rate))
   })
 
 const profileKey = (profile: DayProfile): string =>
@@ -60,5 +60,6 @@ export const scheduleOfMonths = (months: readonly MonthProfile[]): readonly Sche
   }))
 
 /** Write the schedule of a week that is the same in all months. */
-export const scheduleOfWeek = (weekdays: readonly DayProfile[]): readonly ScheduleEntry[] =>
-  scheduleOfMonths(monthNames.map(() => ({ weekdays, holidays: null })))
+export const scheduleOfWeek = (weekdays: readonly DayProfile[]): readonly ScheduleEntry[] => [
+  { months: ['All'], dates: [], daysAndHours: blocksOf({ weekdays, holidays: null }) },
+]

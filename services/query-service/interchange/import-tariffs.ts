@@ -25,9 +25,9 @@ import { type SavedImport, type SavedPart, saveImport } from './save-import.ts'
 type ImportRequest = RequestOf<typeof tariffImport>
 
 /** Parse the file: YAML for fri-nettleie, and for an unknown format that does not begin like JSON. */
-const readSourceOf = ({ query, body }: ImportRequest): Result<SourceValue> =>
+const readSourceOf = async ({ query, body, caller }: ImportRequest): Promise<Result<SourceValue>> =>
   query.format === 'fri-nettleie' || (query.format === undefined && !isJsonText(body.bytes))
-    ? readYamlSource(body.bytes)
+    ? readYamlSource(body.bytes, caller.accountId)
     : readJsonSource(body.bytes)
 
 /** Choose the format of a file: the requested one, or the one of its members. */
@@ -118,7 +118,7 @@ const importFile = async (
 export const tariffImportOperation = (dependencies: QueryServiceDependencies): Binding =>
   bind(tariffImport, async request => {
     await nextTurnFor(request.body, request.caller.accountId)
-    const source = readSourceOf(request)
+    const source = await readSourceOf(request)
     if (!source.ok) return source
     if (!request.query.dry_run)
       return change(dependencies, tariffImport, request, transaction =>

@@ -47,11 +47,11 @@ describe.each(names)('the name %s', name => {
     }
   })
 
-  it('of a JSON or YAML member keeps its value, or refuses the file', () => {
+  it('of a JSON or YAML member keeps its value, or refuses the file', async () => {
     const json = readJsonSource(bytesOf(`{"label":"a","${name}":{"rate":1}}`))
     if (json.ok) expect(writeSource(json.value)).toBe(`{"label":"a","${name}":{"rate":1}}`)
     else expect(json.refusal.code).toBe('body_invalid')
-    const yaml = readYamlSource(bytesOf(`netteier: a\n${name}:\n  pris: 1\n`))
+    const yaml = await readYamlSource(bytesOf(`netteier: a\n${name}:\n  pris: 1\n`))
     if (yaml.ok) expect(writeSource(yaml.value)).toBe(`{"netteier":"a","${name}":{"pris":1}}`)
     else expect(yaml.refusal.code).toBe('body_invalid')
   })

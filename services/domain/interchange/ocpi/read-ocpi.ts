@@ -90,7 +90,8 @@ const scheduleIn = (span: Span, prices: readonly OcpiPrice[], reader: ImportRead
     const path = price?.sourceField.path ?? ''
     return flatRate(priceOf(price?.price ?? zero, path), surchargesOf(reader.options, price?.vat ?? null, path))
   }
-  return scheduleOfWeek(weekdays.map(weekday => profileOf(active, weekday, rateOf)))
+  const rates = new Map([null, ...active].map(price => [price, rateOf(price)]))
+  return scheduleOfWeek(weekdays.map(weekday => profileOf(active, weekday, price => rates.get(price) ?? [])))
 }
 
 /** Hours and days of the restrictions as windows of a charge. */
