@@ -5,7 +5,7 @@ import { type DryRunWire, dryRunShape } from './dry-run.ts'
 import { answerToEarlier, refusalToEarlier, requestFromApiVersion, type VersionRename } from './earlier-api-version.ts'
 import { exactNumber, isExactDouble, isNumberText } from './json/exact-number.ts'
 import { isJsonObject, type JsonObject, mapObjectsAt, pathNames } from './json/json-path.ts'
-import { parseJson } from './json/strict-json.ts'
+import { parseJson, parseJsonInTurns } from './json/strict-json.ts'
 import { nearestName, type RequestPart, unknownNameMessage } from './message-text.ts'
 import { withoutNullTexts } from './null-text.ts'
 import type { NextTurn, Operation, RawBody, Route } from './operation.ts'
@@ -104,8 +104,12 @@ const splitQuery = (
   return { query: queryMembers, body }
 }
 
-const parseBody = (operation: Operation, body: RawBody): Result<unknown> =>
-  body.bytes.length === 0 && operation.bodyOptional === true ? accepted({}) : parseJson(body.bytes)
+const parseBody = async (
+  operation: Operation,
+  body: RawBody,
+  nextTurn: () => Promise<void>,
+): Promise<Result<unknown>> =>
+  body.bytes.length === 0 && operation.bodyOptional === true ? accepted({}) : parseJsonInTurns(body.bytes, nextTurn)
 
 /** Take the path parameters out of a body. */
 const takePathParameters = (
@@ -180,7 +184,7 @@ export const readRequest = async (
   await nextTurn()
   const parsed =
     bodyInQuery === undefined
-      ? parseBody(operation, wire.body)
+      ? await parseBody(operation, wire.body, nextTurn)
       : await takeRepeatedId(operation, split.body, wire, findIds)
   if (!parsed.ok) return parsed
   await nextTurn()

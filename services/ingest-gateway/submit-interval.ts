@@ -13,6 +13,7 @@ import type { SubmissionReader } from '../contract/metering/read-submission.ts'
 import type { AnswerOf, Outcome, RawBody, RequestOf } from '../contract/operation.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import { startTimeSlices } from '../platform/concurrency/time-slices.ts'
+import { nextTurnFor } from '../platform/http/request-body.ts'
 import { validatePlain } from './fast-path/validate-plain.ts'
 import type { KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
@@ -79,7 +80,9 @@ const validateJson = (
 export const validate = async (body: RawBody, context: ValidationContext): Promise<Result<ValidatedSubmission>> => {
   const validatedPlain = await validatePlain(body, context)
   if (validatedPlain !== null) return accepted(validatedPlain)
+  await nextTurnFor(body, context.part.accountId)
   const opened = openRecords(body)
+  await nextTurnFor(body, context.part.accountId)
   const elements = opened.ok ? await readElements(opened.value, context.part.accountId) : opened
   return elements.ok ? accepted(await validateSubmission(elements.value, context)) : elements
 }
@@ -96,7 +99,7 @@ const readElements = async (
   const elements: unknown[] = []
   const oversized = new Set<number>()
   for (let index = 0; index < count; index += 1) {
-    if (index % recordsPerCheck === 0 && timeSlice.isOver()) await timeSlice.pause()
+    if (timeSlice.isOver()) await timeSlice.pause()
     const element = read(index)
     if (!element.ok) {
       await timeSlice.pause()

@@ -42,7 +42,7 @@ describe('a request with a long body', () => {
     expect(new Set(turns).size).toBe(5)
   })
 
-  it('is parsed in one step and validated in the next', async () => {
+  it('is measured, decoded, parsed and validated in a step each', async () => {
     const route = { method: 'POST', path: '/things' } as const
     const operation = defineOperation({
       id: 'thing_create',
@@ -64,7 +64,7 @@ describe('a request with a long body', () => {
       await readRequest(operation, wire, { findIds: () => Promise.resolve(noReferenceIds), nextTurn })
       return steps
     }
-    expect(await stepsOf('{')).toBe(1)
-    expect(await stepsOf('{"name":"a"}')).toBe(2)
+    expect(await stepsOf('{')).toBe(3)
+    expect(await stepsOf('{"name":"a"}')).toBe(4)
   })
 })
