@@ -79,7 +79,7 @@ export const undoImport =
     if (stored === null) return noImport
     const isDryRun = body.dry_run === true
     const undone = await withTenant(database, tenant, transaction => undoneImports(transaction, at))
-    // A cursor is no proof that the undo has begun: it can be that of a dry run.
+    // A cursor does not prove that the undo has begun: it can come from a dry run.
     if (text === undefined || !undone.has(importId)) {
       if (at - stored.startedAt > undoableMs) return tooOld
       if (!isDryRun)
@@ -170,7 +170,7 @@ const areEqual = (kind: ImportedKind, one: EarlierState, other: EarlierState): b
     ? one.confidence === other.confidence
     : one.sessionReferenceId === other.sessionReferenceId && one.recordReferenceId === other.recordReferenceId)
 
-/** Cost rows of registers are no records: their readings are undone. */
+/** Return whether a cost row is of a submitted record. The rows of registers are not: their readings are undone. */
 const isRecord = (tenant: Tenant, { recordId, state, ...row }: ImportedRow): boolean => {
   const { sessionReferenceId, recordReferenceId } = state
   return recordIdDigits(tenant, { ...row, sessionReferenceId, recordReferenceId }) === recordId

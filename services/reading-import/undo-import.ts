@@ -13,7 +13,7 @@ type UndoOptions = {
 export const undoPath = '/meters/imports/undo'
 
 /**
- * Undo an import in calls, or count what an undo would change. Yields the answer of each call; the last one is complete.
+ * Undo an import in calls, or count the changes of an undo. Yields the answer of each call; the last one is complete.
  * Throws `CallError` if the service refuses or does not answer. The undo can then be started again, with the same result.
  */
 export async function* undoImport({

@@ -24,7 +24,6 @@ const keyOf = (secret: string): KeyObject => {
   return key
 }
 
-/** Bytes that are signed between two pauses. */
 /**
  * Return the signature header of a message: one `v1` signature for each secret, separated by spaces. `timestamp` is in
  * whole seconds.

@@ -12,7 +12,7 @@ export type Replacement<State> = {
 /** Sender of the stored value: the import (or its undo), another import that was undone (or its undo), or another. */
 export type LastSender = 'import' | 'undone' | 'other'
 
-/** What an undo does with a record. `withdraw`: only the import sent it. `leave`: another submission sent it later. */
+/** Step of an undo for a record. `withdraw`: only the import sent it. `leave`: another submission sent it later. */
 export type UndoStep<State> = { readonly kind: 'withdraw' | 'leave' } | { readonly kind: 'set'; readonly state: State }
 
 const newest = <State>(replacements: readonly Replacement<State>[]): Replacement<State> | undefined =>
@@ -23,8 +23,8 @@ const newest = <State>(replacements: readonly Replacement<State>[]): Replacement
 
 /**
  * Decide what the undo of an import does with a record: the record gets the last value that others sent.
- * `replacements`: what the import and the imports that were undone replaced, in any order. Of those with equal flags, the
- * newest is enough.
+ * `replacements`: the values that the import and the undone imports replaced, in any order. The newest of those with equal
+ * flags is enough.
  * Law: after the undo of some imports, in any order and repeated, a record is as if these imports had sent nothing.
  */
 export const decideUndo = <State>(

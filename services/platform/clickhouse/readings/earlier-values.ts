@@ -94,7 +94,7 @@ const readTypes = {
 
 type FoundReplacement = Replacement<EarlierState> & { readonly key: string }
 
-/** Record or reading of which the replaced values are read. A record is no restart. */
+/** Record or reading of which the replaced values are read. A record is not a restart. */
 export type ReplacedKey = {
   readonly locationId: string
   readonly start: number

@@ -51,7 +51,7 @@ const resultOf = (undo: ImportUndoWire): Html =>
     `Import undone: ${counted(String(undo.records_withdrawn + undo.records_restored), 'record')} changed.`,
   )}${countsOf(undo)}`
 
-/** Count what an undo would change, or undo, and write progress and result as parts of the page. */
+/** Count the changes of an undo, or undo, and write progress and result as parts of the page. */
 async function* undoParts(
   dependencies: ConsoleDependencies,
   request: UndoRequest,
