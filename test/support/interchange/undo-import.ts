@@ -2,10 +2,18 @@ import type { ImportUndoWire } from '../../../services/contract/metering/meter-i
 import type { Client } from '../system/client.ts'
 import { until } from '../system/until.ts'
 
-/** Undo an import, or count what an undo would change, and return the last answer. A busy service is asked again. */
-export const undoAll = async (client: Client, importId: string, isDryRun = false): Promise<ImportUndoWire> => {
-  for (let cursor: string | null = null; ; ) {
-    const body = { import_id: importId, dry_run: isDryRun, ...(cursor === null ? {} : { cursor }) }
+/**
+ * Undo an import from a cursor on, or count what an undo would change, and return the last answer. A busy service is
+ * asked again.
+ */
+export const undoAll = async (
+  client: Client,
+  importId: string,
+  isDryRun = false,
+  first?: string,
+): Promise<ImportUndoWire> => {
+  for (let cursor = first; ; ) {
+    const body = { import_id: importId, dry_run: isDryRun, cursor }
     const { text, json } = await until(
       () => client.send('POST', '/meters/imports/undo', body),
       ({ status }) => status !== 503,
