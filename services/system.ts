@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { forecastWork } from './background/forecast-work.ts'
 import { openBackground } from './background/open.ts'
 import { resealWork } from './background/reseal-work.ts'
+import { openConsole } from './console/open.ts'
 import { apiVersions } from './contract/api-version.ts'
 import { openApiDocument } from './contract/openapi/openapi.ts'
 import { documentedOperations } from './contract/openapi/operations.ts'
@@ -41,8 +42,8 @@ import { openQueryService } from './query-service/open.ts'
 import { refusalEvents } from './query-service/refusal-events.ts'
 import { prepareSandbox, type StartedService } from './sandbox.ts'
 import { openStores, type Report, storeChecks } from './stores.ts'
+import { openConnectPages } from './web/connect/open.ts'
 import { documentationPages } from './web/documentation/documentation-pages.ts'
-import { openWeb } from './web/open.ts'
 import { notFoundPage } from './web/reference/landing.ts'
 import { referencePages } from './web/reference/reference-page.ts'
 import { openWebhookWorker } from './webhook-worker/open.ts'
@@ -203,7 +204,12 @@ const openQueries = async (
     at: currentInstant,
   })
   start([...queryService.leasedWork, forecasts, ...(resealing === null ? [] : [resealing])])
-  return [queryService, background, openWeb(shared, opening, chosenRoles.includes('ingest-gateway'))]
+  return [
+    queryService,
+    background,
+    openConnectPages(shared),
+    openConsole(shared, opening, chosenRoles.includes('ingest-gateway')),
+  ]
 }
 
 const openRoles = async (

@@ -75,6 +75,7 @@ describe('the walls stop', () => {
     ['a domain with a package', 'services/domain/x.ts', "import { z } from 'zod'"],
     ['a domain with Node', 'services/domain/record/x.ts', "import { hash } from 'node:crypto'"],
     ['a role in another role', 'services/cost-worker/x.ts', "import type { A } from '../ingest-gateway/a.ts'"],
+    ['pages that know the console', 'services/web/x.ts', "import { a } from '../console/open.ts'"],
     [
       'a platform that knows a resource',
       'services/platform/http/x.ts',

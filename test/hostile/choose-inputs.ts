@@ -18,7 +18,7 @@ export const pathsOf: Readonly<Record<string, readonly string[]>> = {
   bills: ['domain/statement/', 'domain/simulation/', 'query-service/statements/', 'query-service/simulations/'],
   'charges, calendars and plans': ['domain/charge/', 'domain/calendar/', 'domain/plan/', 'query-service/plans/'],
   Connect: ['contract/connect/', 'domain/connect/', 'query-service/connect/', 'web/connect/'],
-  console: ['web/console/', 'web/ui-kit/'],
+  console: ['console/', 'web/ui-kit/'],
   webhooks: ['webhook-worker/', 'platform/webhook-client/'],
   connections: ['platform/access/'],
 }

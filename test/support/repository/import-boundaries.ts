@@ -12,7 +12,8 @@ const folders = {
   'webhook-worker': ['webhook-worker', 'platform', 'contract', 'domain'],
   background: ['background', 'platform', 'contract', 'domain'],
   'reading-import': ['reading-import', 'platform', 'contract', 'domain'],
-  web: ['web', 'reading-import', 'platform', 'contract', 'domain'],
+  web: ['web', 'platform', 'contract', 'domain'],
+  console: ['console', 'web', 'reading-import', 'platform', 'contract', 'domain'],
   'command-line': ['command-line', 'reading-import', 'platform', 'contract', 'domain'],
 }
 const mayImport: Readonly<Record<string, readonly string[]>> = { ...folders, '': ['', ...Object.keys(folders)] }
@@ -29,7 +30,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   avsc: ['services/platform/log/avro/codec.ts'],
   pg: ['services/platform/postgres/'],
   'sql-template-tag': ['services/platform/postgres/'],
-  hono: ['services/platform/http/', 'services/web/'],
+  hono: ['services/platform/http/', 'services/web/', 'services/console/'],
   '@hono/node-server': ['services/platform/http/'],
   'rate-limiter-flexible': ['services/platform/http/'],
   'openid-client': ['services/platform/access/openid-provider.ts'],

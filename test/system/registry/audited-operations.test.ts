@@ -18,8 +18,8 @@ useIsolationFixtures()
 const otherTests: Readonly<Record<string, string>> = {
   meter_import_undo: 'test/system/interchange/import-undo.test.ts',
   account_brand_update: 'test/system/console/console-pages.test.ts',
-  user_password_delete: 'test/unit/web/console/user-credentials.test.ts',
-  user_provider_login_delete: 'test/unit/web/console/user-credentials.test.ts',
+  user_password_delete: 'test/unit/console/user-credentials.test.ts',
+  user_provider_login_delete: 'test/unit/console/user-credentials.test.ts',
 }
 
 /** Bodies instead of examples that name other objects. */
