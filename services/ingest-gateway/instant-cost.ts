@@ -14,6 +14,7 @@ import { refusePower } from '../domain/record/reading-rules.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
 import { isImplausible } from '../domain/record/warnings.ts'
 import { type Refusal, refused } from '../domain/refusal.ts'
+import type { Location } from '../domain/registry/location.ts'
 import { firstUnpriced } from '../domain/tariff/evaluate.ts'
 import { refuseMissingTariff } from '../domain/tariff/missing-tariff.ts'
 import { isTariffPending, refusePendingTariff } from '../domain/tariff/pending-tariff.ts'
@@ -25,7 +26,6 @@ import { Failure } from '../platform/failure.ts'
 import type { Log } from '../platform/log/log.ts'
 import { rowVersionOf } from '../platform/log/row-version.ts'
 import { isCommitted, poll, waitForRecords } from '../platform/log/stored-records.ts'
-import type { StoredLocation } from '../platform/postgres/registry/location-row.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
 import type { CachedPricing, PricingCache } from '../platform/pricing-cache/pricing-cache.ts'
 import type { ChunkWriter } from './chunk-writer.ts'
@@ -46,7 +46,7 @@ export type InstantCostDependencies = {
   readonly log: Pick<Log, 'lag'>
   readonly counts: GatewayCounters
   /** Read the current form of a location; null if there is none. */
-  readonly locationOf: (tenant: Tenant, id: string) => Promise<StoredLocation | null>
+  readonly locationOf: (tenant: Tenant, id: string) => Promise<Location | null>
   /** Maximum time to wait for the partition, in ms. */
   readonly waitMs?: number
 }

@@ -1,5 +1,6 @@
 import type { FormBody } from '../../contract/call.ts'
 import { parseExactJson } from '../../contract/json/exact-json.ts'
+import type { MemberTable } from '../../contract/object-member.ts'
 import { type Html, html } from '../../web/ui-kit/html.ts'
 import type { Fault } from '../api.ts'
 import { enteredValue } from '../kit/object-text.ts'
@@ -47,6 +48,18 @@ const setAt = (body: Record<string, unknown>, name: string, value: unknown): voi
 
 const valueAt = (object: unknown, name: string): unknown =>
   name.split('.').reduce<unknown>((value, part) => (isObject(value) ? value[part] : undefined), object)
+
+const isEmpty = (value: unknown): boolean => isObject(value) && Object.keys(value).length === 0
+
+/** Return the inputs of the members of an object that have a label, and their values. */
+export const membersOf = (table: MemberTable) => {
+  const members = Object.values(table).flatMap(({ wire: name, form, isRequired }): readonly FormMember[] =>
+    form === undefined ? [] : [{ name, isRequired: isRequired === true, ...form }],
+  )
+  const editable = (object: Readonly<Record<string, unknown>>) =>
+    Object.fromEntries(members.map(({ name }) => [name, isEmpty(object[name]) ? null : object[name]]))
+  return { members, editable }
+}
 
 /** Text of a value in a form. */
 export const formText = (object: Readonly<Record<string, unknown>>, { name, type, format }: FormMember): string => {

@@ -3,6 +3,7 @@ import {
   customerCreate,
   customerDelete,
   customerList,
+  customerMembers,
   customerRetrieve,
   customerUpdate,
 } from '../../contract/registry/customer.ts'
@@ -11,6 +12,7 @@ import {
   deviceCreate,
   deviceDelete,
   deviceList,
+  deviceMembers,
   deviceRetrieve,
   deviceUpdate,
 } from '../../contract/registry/device.ts'
@@ -19,6 +21,7 @@ import {
   locationCreate,
   locationDelete,
   locationList,
+  locationMembers,
   locationRetrieve,
   locationUpdate,
 } from '../../contract/registry/location.ts'
@@ -30,7 +33,8 @@ import type { Column } from '../kit/data-table.ts'
 import { instant } from '../page-parts.ts'
 import { finalStatementsPath } from '../statements/final-statements.ts'
 import { locationSections } from './location-sections.ts'
-import type { Deletion, FormMember, ObjectKind } from './object-kind.ts'
+import { membersOf } from './object-form.ts'
+import type { Deletion, ObjectKind } from './object-kind.ts'
 
 type Stored = { readonly id: string; readonly time_created: string }
 
@@ -72,17 +76,6 @@ export const deletionOf = <Wire>(effects: string): Deletion<Wire> => ({
   label: 'Delete',
   effects: async () => html`<p>${effects}</p>`,
 })
-
-const reference: FormMember = { name: 'reference_id', label: 'Reference', hint: 'Your own name. It is unique.' }
-const displayName: FormMember = { name: 'display_name', label: 'Name', hint: 'For people. It identifies nothing.' }
-const metadata: FormMember = {
-  name: 'metadata',
-  label: 'Metadata',
-  hint: 'JSON object with texts, such as {"site": "north"}. Leave empty for none.',
-  type: 'json',
-}
-
-const metadataValue = (all: Readonly<Record<string, string>>) => (Object.keys(all).length === 0 ? null : all)
 
 /** Return the name of an object, else its own reference, else its id. */
 const nameOf = ({ display_name, reference_id, id }: LocationWire | DeviceWire | CustomerWire): string =>
@@ -146,29 +139,7 @@ export const locationKind: ObjectKind<LocationWire> = {
   ],
   formsOf: ({ id }) => [['Add tariff', `/console/tariffs/new?location_id=${id}`]],
   example: { reference_id: 'home-17', timezone: 'Europe/Berlin', currency_code: 'EUR' },
-  members: [
-    reference,
-    displayName,
-    { name: 'customer_id', label: 'Customer ID or reference' },
-    { name: 'timezone', label: 'Time zone', hint: 'Such as Europe/Berlin. It follows from an address.' },
-    { name: 'currency_code', label: 'Currency', hint: 'Such as EUR. It follows from an address.' },
-    {
-      name: 'postal_address',
-      label: 'Address',
-      hint: 'JSON object with address_line1, city, post_code and country_code. Leave empty for none.',
-      type: 'json',
-    },
-    metadata,
-  ],
-  editable: one => ({
-    reference_id: one.reference_id,
-    display_name: one.display_name,
-    customer_id: one.customer_id,
-    timezone: one.timezone,
-    currency_code: one.currency_code,
-    postal_address: one.postal_address,
-    metadata: metadataValue(one.metadata),
-  }),
+  ...membersOf(locationMembers),
   deletions: [
     {
       name: 'delete',
@@ -233,12 +204,7 @@ export const deviceKind: ObjectKind<DeviceWire> = {
     ['View corrections', `/console/corrections?device_id=${id}`],
   ],
   example: { reference_id: 'charger-4711' },
-  members: [{ ...reference, isRequired: true }, displayName, metadata],
-  editable: one => ({
-    reference_id: one.reference_id,
-    display_name: one.display_name,
-    metadata: metadataValue(one.metadata),
-  }),
+  ...membersOf(deviceMembers),
   deletions: [
     {
       name: 'delete',
@@ -281,12 +247,7 @@ export const customerKind: ObjectKind<CustomerWire> = {
   ],
   linksOf: ({ id }) => [['View costs', `/console/costs?object=${id}`]],
   example: { reference_id: 'tenant-12' },
-  members: [reference, displayName, metadata],
-  editable: one => ({
-    reference_id: one.reference_id,
-    display_name: one.display_name,
-    metadata: metadataValue(one.metadata),
-  }),
+  ...membersOf(customerMembers),
   deletions: [
     {
       name: 'delete',

@@ -1,37 +1,32 @@
 import { z } from 'zod'
-import type { OwnedObject } from '../../domain/tenant.ts'
-import { exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
-import { clearable, displayName, fields, metadata, optional, referenceId, text } from '../field.ts'
-import { fixedMembers } from '../fixed-member.ts'
+import type { Customer } from '../../domain/registry/customer.ts'
+import { exampleObject, idText, objectShape, objectToWire } from '../answer-field.ts'
+import { text } from '../field.ts'
 import { listing, listParameters } from '../list.ts'
+import { answerMember, answerShapeOf, creationOf, patchOf, writeMembers } from '../object-member.ts'
 import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
 import { cursorReferences, customerOnly } from '../reference.ts'
+import { displayNameMember, metadataMember, referenceMember } from './own-members.ts'
 
-export const customerShape = objectShape('cus', 'customer', {
-  reference_id: orNull(z.string()).describe("The caller's own reference."),
-  display_name: orNull(z.string()).describe('Name for people. It identifies nothing.'),
-  locations: z.array(idText('loc')).describe('Ids of the locations of this customer.'),
-  metadata: z.record(z.string(), z.string()),
-})
+/** Members of a customer. */
+export const customerMembers = {
+  referenceId: referenceMember({ answer: "The caller's own reference." }),
+  displayName: displayNameMember(),
+  locationIds: answerMember(
+    'locations',
+    z.array(idText('loc')).describe('Ids of the locations of this customer.'),
+    (ids: readonly string[]) => [...ids],
+  ),
+  metadata: metadataMember(),
+} as const
+
+export const customerShape = objectShape('cus', 'customer', answerShapeOf(customerMembers))
 
 export type CustomerWire = z.output<typeof customerShape>
 
-/** Stored customer; `createdAt` in ms. */
-export type Customer = OwnedObject & {
-  readonly referenceId: string | null
-  readonly displayName: string | null
-  readonly locationIds: readonly string[]
-  readonly metadata: Readonly<Record<string, string>>
-}
-
 /** Write a customer. */
 export const customerToWire = (customer: Customer): CustomerWire =>
-  objectToWire('customer', customer, {
-    reference_id: customer.referenceId,
-    display_name: customer.displayName,
-    locations: [...customer.locationIds],
-    metadata: { ...customer.metadata },
-  })
+  objectToWire('customer', customer, writeMembers(customerMembers, customer))
 
 const example: CustomerWire = objectToWire('customer', exampleObject('cus'), {
   reference_id: 'household-17',
@@ -49,11 +44,7 @@ export const customerCreate = defineOperation({
   tag: 'Customers',
   access: 'all',
   routes: sameRoute('POST', '/customers'),
-  body: fields({
-    reference_id: optional(referenceId),
-    display_name: optional(displayName),
-    metadata: optional(metadata),
-  }),
+  body: creationOf(customerMembers),
   answer,
   status: 201,
   idempotent: true,
@@ -82,13 +73,6 @@ export const customerRetrieve = defineOperation({
   references: { id: customerOnly },
 })
 
-/** Members of a customer that a PATCH changes. */
-export const customerPatch = {
-  reference_id: clearable(referenceId),
-  display_name: clearable(displayName),
-  metadata: clearable(metadata),
-}
-
 export const customerUpdate = defineOperation({
   id: 'customer_update',
   summary: 'Update a customer',
@@ -97,7 +81,7 @@ export const customerUpdate = defineOperation({
   access: 'all',
   routes: sameRoute('PATCH', '/customers/{id}'),
   references: { id: customerOnly },
-  body: fields({ ...fixedMembers(customerShape), ...customerPatch }),
+  body: patchOf(customerMembers, customerShape),
   answer,
   status: 202,
   refusals: ['reference_id_taken', 'field_immutable'],

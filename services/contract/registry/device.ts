@@ -1,45 +1,41 @@
 import { z } from 'zod'
 import type { RegisterProperties } from '../../domain/record/reading-rules.ts'
-import type { OwnedObject } from '../../domain/tenant.ts'
+import type { Device } from '../../domain/registry/device.ts'
 import { exampleObject, instantOrNull, instantText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { dryRunParameter } from '../dry-run.ts'
-import { clearable, displayName, fields, metadata, objectIdentifier, optional, referenceId, text } from '../field.ts'
-import { fixedMembers } from '../fixed-member.ts'
-import type { JsonObject } from '../json/json-path.ts'
+import { objectIdentifier, referenceId, text } from '../field.ts'
 import { listing, listParameters } from '../list.ts'
+import { answerMember, answerShapeOf, creationOf, patchOf, requiredMember, writeMembers } from '../object-member.ts'
 import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
 import { parameters } from '../parameter.ts'
 import { cursorReferences, deviceOnly, locationOnly } from '../reference.ts'
-import { describeRegister, registerBody, registerShape, registerToWire } from './register.ts'
+import { displayNameMember, metadataMember, referenceForm } from './own-members.ts'
+import { registerMember, registerToWire } from './register.ts'
 
-export const deviceShape = objectShape('dev', 'device', {
-  reference_id: z.string().describe("The caller's own reference."),
-  display_name: orNull(z.string()).describe('Name for people. It identifies nothing.'),
-  last_seen: orNull(instantText).describe('Time at which the newest record of the device was received.'),
-  register: orNull(registerShape).describe(describeRegister),
-  metadata: z.record(z.string(), z.string()),
-})
+/** Members of a device. `lastSeenAt`: time (ms) of its newest record, or null. */
+export const deviceMembers = {
+  referenceId: requiredMember(
+    'reference_id',
+    { body: referenceId, answer: z.string() },
+    { answer: "The caller's own reference.", form: referenceForm },
+  ),
+  displayName: displayNameMember(),
+  lastSeenAt: answerMember(
+    'last_seen',
+    orNull(instantText).describe('Time at which the newest record of the device was received.'),
+    instantOrNull,
+  ),
+  register: registerMember,
+  metadata: metadataMember(),
+} as const
+
+export const deviceShape = objectShape('dev', 'device', answerShapeOf(deviceMembers))
 
 export type DeviceWire = z.output<typeof deviceShape>
 
-/** Stored device; instants in ms, `lastSeenAt` null if no record was received. */
-export type Device = OwnedObject & {
-  readonly referenceId: string
-  readonly displayName: string | null
-  readonly lastSeenAt: number | null
-  readonly register: RegisterProperties | null
-  readonly metadata: Readonly<Record<string, string>>
-}
-
 /** Write a device. */
-export const deviceToWire = (device: Device): DeviceWire =>
-  objectToWire('device', device, {
-    reference_id: device.referenceId,
-    display_name: device.displayName,
-    last_seen: instantOrNull(device.lastSeenAt),
-    register: registerToWire(device.register),
-    metadata: { ...device.metadata },
-  })
+export const deviceToWire = (device: Device & { readonly lastSeenAt: number | null }): DeviceWire =>
+  objectToWire('device', device, writeMembers(deviceMembers, device))
 
 const exampleRegister: RegisterProperties = {
   kind: 'LIFETIME',
@@ -55,49 +51,6 @@ const example: DeviceWire = objectToWire('device', exampleObject('dev'), {
   metadata: {},
 })
 
-/** Values of a device that a request can set. */
-export type DeviceInput = Pick<Device, 'referenceId' | 'displayName' | 'register' | 'metadata'>
-
-/** Read the body that creates a device. */
-const deviceCreation = fields({
-  reference_id: referenceId,
-  display_name: optional(displayName),
-  register: optional(registerBody).describe(describeRegister),
-  metadata: optional(metadata),
-}).transform(
-  (wire): DeviceInput => ({
-    referenceId: wire.reference_id,
-    displayName: wire.display_name ?? null,
-    register: wire.register ?? null,
-    metadata: wire.metadata ?? {},
-  }),
-)
-
-const changeableFields = {
-  reference_id: referenceId.optional(),
-  display_name: clearable(displayName),
-  register: clearable(registerBody).describe(describeRegister),
-  metadata: clearable(metadata),
-}
-
-/** Names of the members of a device that a PATCH can change. */
-export const changeableDeviceFields: readonly string[] = Object.keys(changeableFields)
-
-/**
- * Read the body that changes a device. Absent members do not change; null clears a member. `sent` is the received body.
- */
-const devicePatch = fields({ ...fixedMembers(deviceShape), ...changeableFields }).transform(wire => ({
-  sent: wire as JsonObject,
-  change: deviceChangeOf(wire),
-}))
-
-const deviceChangeOf = (wire: z.output<z.ZodObject<typeof changeableFields>>): Partial<DeviceInput> => ({
-  ...(wire.reference_id === undefined ? {} : { referenceId: wire.reference_id }),
-  ...(wire.display_name === undefined ? {} : { displayName: wire.display_name }),
-  ...(wire.register === undefined ? {} : { register: wire.register }),
-  ...(wire.metadata === undefined ? {} : { metadata: wire.metadata ?? {} }),
-})
-
 const tag = 'Devices'
 const answer = { name: 'Device', shape: deviceShape }
 
@@ -111,7 +64,7 @@ export const deviceCreate = defineOperation({
   routes: sameRoute('POST', '/devices'),
   query: parameters({ dry_run: dryRunParameter }),
   dryRun: true,
-  body: deviceCreation,
+  body: creationOf(deviceMembers),
   answer,
   status: 201,
   idempotent: true,
@@ -162,7 +115,7 @@ export const deviceUpdate = defineOperation({
   references: { id: deviceOnly },
   query: parameters({ dry_run: dryRunParameter }),
   dryRun: true,
-  body: devicePatch,
+  body: patchOf(deviceMembers, deviceShape),
   answer,
   status: 200,
   refusals: ['reference_id_taken', 'field_immutable'],

@@ -1,39 +1,16 @@
-import type { RegisterProperties } from '../../domain/record/reading-rules.ts'
-import { hasTimedOut } from '../../domain/tariff/pending-tariff.ts'
+import type { Location, LocationTariff } from '../../domain/registry/location.ts'
+import { hasTimedOut, type PendingTariff } from '../../domain/tariff/pending-tariff.ts'
 import type { Tariff, TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
-import type { OwnedObject } from '../../domain/tenant.ts'
 import { objectToWire } from '../answer-field.ts'
-import { type LocationWire, type TariffKind, type TariffStatus, tariffKinds } from './location.ts'
+import { writeMembers } from '../object-member.ts'
+import { type LocationWire, locationMembers, type TariffKind, type TariffStatus, tariffKinds } from './location.ts'
 import type { StructureType } from './location-status.ts'
-import type { PostalAddress } from './postal-address.ts'
-import { registerToWire } from './register.ts'
 
 type DirectionAndType = { readonly direction: TariffDirection; readonly type: TariffType }
 type ContractedTariff = DirectionAndType & {
   readonly contractStart: number | null
   readonly contractEnd: number | null
-}
-
-/**
- * Location with its tariffs; times in ms. The provider has not delivered the `pendingTariffs`. `failingSince` is the
- * time of the first failure without a later success.
- */
-export type LocationWithTariffs = OwnedObject & {
-  readonly referenceId: string | null
-  readonly displayName: string | null
-  readonly customerId: string | null
-  readonly timezone: string
-  readonly currencyCode: string
-  readonly postalAddress: object | null
-  readonly geoLocation: { readonly lat: number; readonly lng: number } | null
-  readonly importSourceId: string | null
-  readonly exportSourceId: string | null
-  readonly calendarId: string | null
-  readonly register: RegisterProperties | null
-  readonly metadata: Readonly<Record<string, string>>
-  readonly tariffs: readonly (ContractedTariff & { readonly id: string; readonly status: 'CONNECTED' | 'ERROR' })[]
-  readonly pendingTariffs?: readonly (DirectionAndType & { readonly failingSince: number | null })[]
 }
 
 const kindOf = ({ direction, type }: DirectionAndType): TariffKind => {
@@ -67,7 +44,13 @@ export const shownTariff = <T extends ContractedTariff>(
  * tariff decides. Grid fees on export do not exist. Source: docs/rules/registry.md #tariff-status.
  */
 export const tariffStatusAt = (
-  { tariffs, pendingTariffs = [] }: Pick<LocationWithTariffs, 'tariffs' | 'pendingTariffs'>,
+  {
+    tariffs,
+    pendingTariffs = [],
+  }: {
+    readonly tariffs: readonly (ContractedTariff & Pick<LocationTariff, 'status'>)[]
+    readonly pendingTariffs?: readonly PendingTariff[]
+  },
   kind: TariffKind,
   at: number,
 ): TariffStatus => {
@@ -98,26 +81,20 @@ export const structureType = (
 }
 
 /** Write a location as of `at` (ms), with the status of its tariffs. */
-export const locationToWire = (location: LocationWithTariffs, at: number): LocationWire =>
-  objectToWire('location', location, {
-    reference_id: location.referenceId,
-    display_name: location.displayName,
-    customer_id: location.customerId,
-    timezone: location.timezone,
-    currency_code: location.currencyCode,
-    postal_address: location.postalAddress as PostalAddress | null,
-    geo_location: location.geoLocation,
-    tariff_status: forEachKind(kind => tariffStatusAt(location, kind, at)),
-    tariff_elements: location.tariffs.map(({ id }) => id),
-    market_sources: { import: location.importSourceId, export: location.exportSourceId },
-    calendar_id: location.calendarId,
-    register: registerToWire(location.register),
-    metadata: { ...location.metadata },
-  })
+export const locationToWire = (location: Location, at: number): LocationWire =>
+  objectToWire(
+    'location',
+    location,
+    writeMembers(locationMembers, {
+      ...location,
+      tariffStatus: forEachKind(kind => tariffStatusAt(location, kind, at)),
+      marketSources: { import: location.importSourceId, export: location.exportSourceId },
+    }),
+  )
 
 /** Return the event of a changed location, with the location as of `at` (ms). */
 export const locationEvent = (
   type: 'location.create' | 'location.update' | 'location.delete',
-  location: LocationWithTariffs,
+  location: Location,
   at: number,
 ) => ({ type, objectId: location.id, data: locationToWire(location, at) })

@@ -1,138 +1,18 @@
 import { z } from 'zod'
-import type { RegisterProperties } from '../../domain/record/reading-rules.ts'
+import type { Location, LocationInput } from '../../domain/registry/location.ts'
 import { exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { dryRunParameter } from '../dry-run.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
-import {
-  clearable,
-  currencyCode,
-  displayName,
-  fields,
-  identifier,
-  metadata,
-  objectIdentifier,
-  optional,
-  referenceId,
-  text,
-} from '../field.ts'
-import { fixedMembers } from '../fixed-member.ts'
+import { clearable, currencyCode, fields, identifier, objectIdentifier, optional, text } from '../field.ts'
 import type { JsonObject } from '../json/json-path.ts'
 import { listing, listParameters } from '../list.ts'
+import { answerMember, answerShapeOf, creationOf, optionalMember, patchOf } from '../object-member.ts'
 import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
 import { parameters } from '../parameter.ts'
 import { cursorReferences, customerOnly, locationOnly } from '../reference.ts'
+import { displayNameMember, metadataMember, referenceMember } from './own-members.ts'
 import { type PostalAddress, postalAddress, postalAddressShape } from './postal-address.ts'
-import { describeRegister, registerBody, registerShape } from './register.ts'
-
-/** Values that the caller chose for a location. Null members follow from the address. */
-export type LocationInput = {
-  readonly referenceId: string | null
-  readonly displayName: string | null
-  readonly customerId: string | null
-  readonly postalAddress: PostalAddress | null
-  readonly timezone: string | null
-  readonly currencyCode: string | null
-  readonly importSourceId: string | null
-  readonly exportSourceId: string | null
-  readonly calendarId: string | null
-  readonly register: RegisterProperties | null
-  readonly metadata: Readonly<Record<string, string>>
-}
-
-/** Values that a PATCH changes; null clears a value. */
-export type LocationChange = Partial<LocationInput>
-
-const timezone = text().meta({ type: 'string', examples: ['Europe/Berlin'] })
-
-const describeTimezone = 'Any IANA time zone. Default: the time zone of the address.'
-const describeCurrency = 'ISO 4217 code. Default: the currency of the country.'
-const describeSources =
-  'Sources of the market prices. Default for import: the source of the market area; for export: the import source.'
-const describeCalendar = 'Calendar of holidays and special days. Default: the calendar of country and state.'
-
-/** Read the body that creates a location. */
-export const locationCreation = fields({
-  reference_id: optional(referenceId).describe('Your own name for the location, unique among your locations.'),
-  display_name: optional(displayName).describe('Name for people. It identifies nothing.'),
-  customer_id: optional(objectIdentifier('cus')).describe('The customer of the location.'),
-  postal_address: optional(postalAddress).describe(
-    'Address of the location. Optional if timezone and currency_code are set.',
-  ),
-  timezone: optional(timezone).describe(describeTimezone),
-  currency_code: optional(currencyCode).describe(describeCurrency),
-  market_sources: optional(
-    fields({ import: optional(identifier('mrs')), export: optional(identifier('mrs')) }),
-  ).describe(describeSources),
-  calendar_id: optional(identifier('cal')).describe(describeCalendar),
-  register: optional(registerBody).describe(describeRegister),
-  metadata: optional(metadata).describe('Up to 20 texts of your own.'),
-}).transform(
-  (wire): LocationInput => ({
-    referenceId: wire.reference_id ?? null,
-    displayName: wire.display_name ?? null,
-    customerId: wire.customer_id ?? null,
-    postalAddress: wire.postal_address ?? null,
-    timezone: wire.timezone ?? null,
-    currencyCode: wire.currency_code ?? null,
-    importSourceId: wire.market_sources?.import ?? null,
-    exportSourceId: wire.market_sources?.export ?? null,
-    calendarId: wire.calendar_id ?? null,
-    register: wire.register ?? null,
-    metadata: wire.metadata ?? {},
-  }),
-)
-
-/** Members of a location that a PATCH changes. */
-export const changeableLocationFields = {
-  reference_id: clearable(referenceId),
-  display_name: clearable(displayName),
-  customer_id: clearable(objectIdentifier('cus')),
-  postal_address: clearable(postalAddress).describe('The whole address; null removes it.'),
-  timezone: clearable(timezone).describe(describeTimezone),
-  currency_code: clearable(currencyCode).describe(`${describeCurrency} It cannot change if tariffs or records exist.`),
-  market_sources: clearable(
-    fields({ import: clearable(identifier('mrs')), export: clearable(identifier('mrs')) }),
-  ).describe(describeSources),
-  calendar_id: clearable(identifier('cal')).describe(`${describeCalendar} Null returns to it.`),
-  register: clearable(registerBody).describe(describeRegister),
-  metadata: clearable(metadata).describe('Replaces all texts; null removes them.'),
-}
-
-/**
- * Read the body that changes a location. Absent members do not change; null clears a member. `sent` is the received
- * body.
- */
-export const locationPatch = (shape: z.ZodObject) =>
-  fields({ ...fixedMembers(shape), ...changeableLocationFields }).transform(wire => ({
-    sent: wire as JsonObject,
-    change: locationChangeOf(wire),
-  }))
-
-const locationChangeOf = (wire: z.output<z.ZodObject<typeof changeableLocationFields>>): LocationChange => ({
-  ...(wire.reference_id === undefined ? {} : { referenceId: wire.reference_id }),
-  ...(wire.display_name === undefined ? {} : { displayName: wire.display_name }),
-  ...(wire.customer_id === undefined ? {} : { customerId: wire.customer_id }),
-  ...(wire.postal_address === undefined ? {} : { postalAddress: wire.postal_address }),
-  ...(wire.timezone === undefined ? {} : { timezone: wire.timezone }),
-  ...(wire.currency_code === undefined ? {} : { currencyCode: wire.currency_code }),
-  ...sourceChangeOf(wire.market_sources),
-  ...(wire.calendar_id === undefined ? {} : { calendarId: wire.calendar_id }),
-  ...(wire.register === undefined ? {} : { register: wire.register }),
-  ...(wire.metadata === undefined ? {} : { metadata: wire.metadata ?? {} }),
-})
-
-type MarketSourcesInput =
-  | { readonly import?: string | null | undefined; readonly export?: string | null | undefined }
-  | null
-  | undefined
-
-const sourceChangeOf = (sources: MarketSourcesInput): Pick<LocationChange, 'importSourceId' | 'exportSourceId'> => {
-  if (sources === null) return { importSourceId: null, exportSourceId: null }
-  return {
-    ...(sources?.import === undefined ? {} : { importSourceId: sources.import }),
-    ...(sources?.export === undefined ? {} : { exportSourceId: sources.export }),
-  }
-}
+import { registerMember } from './register.ts'
 
 export const tariffStatuses = ['CONNECTED', 'NOT_CONNECTED', 'PENDING', 'ERROR', 'NOT_SUPPORTED'] as const
 export type TariffStatus = (typeof tariffStatuses)[number]
@@ -149,31 +29,143 @@ export type TariffKind = (typeof tariffKinds)[number]
 
 const tariffStatus = z.enum(tariffStatuses).describe('CONNECTED if a tariff is in force at the time of the request.')
 
-export const locationShape = objectShape('loc', 'location', {
-  reference_id: orNull(z.string()),
-  display_name: orNull(z.string()).describe('Name for people. It identifies nothing.'),
-  customer_id: orNull(idText('cus')),
-  timezone: z.string(),
-  currency_code: z.string(),
-  postal_address: orNull(postalAddressShape),
-  geo_location: orNull(z.object({ lat: z.number(), lng: z.number() })),
-  tariff_status: z.object({
-    commodity_import: tariffStatus,
-    commodity_export: tariffStatus,
-    non_commodity_import: tariffStatus,
-    non_commodity_export: tariffStatus,
-    local: tariffStatus,
+const tariffStatusShape = z.object({
+  commodity_import: tariffStatus,
+  commodity_export: tariffStatus,
+  non_commodity_import: tariffStatus,
+  non_commodity_export: tariffStatus,
+  local: tariffStatus,
+})
+
+const timezone = text().meta({ type: 'string', examples: ['Europe/Berlin'] })
+const describeTimezone = 'Any IANA time zone. Default: the time zone of the address.'
+const describeCurrency = 'ISO 4217 code. Default: the currency of the country.'
+const describeSources =
+  'Sources of the market prices. Default for import: the source of the market area; for export: the import source.'
+const describeCalendar = 'Calendar of holidays and special days. Default: the calendar of country and state.'
+const sourceId = identifier('mrs')
+
+/** Members of a location by their names in the domain. The market sources of the domain are two members. */
+export const locationMembers = {
+  referenceId: referenceMember({ creation: 'Your own name for the location, unique among your locations.' }),
+  displayName: displayNameMember({ creation: 'Name for people. It identifies nothing.' }),
+  customerId: optionalMember(
+    'customer_id',
+    null,
+    { body: objectIdentifier('cus'), answer: orNull(idText('cus')) },
+    { creation: 'The customer of the location.', form: { label: 'Customer ID or reference' } },
+  ),
+  timezone: optionalMember(
+    'timezone',
+    null,
+    { body: timezone, answer: z.string() },
+    {
+      creation: describeTimezone,
+      patch: describeTimezone,
+      form: { label: 'Time zone', hint: 'Such as Europe/Berlin. It follows from an address.' },
+    },
+  ),
+  currencyCode: optionalMember(
+    'currency_code',
+    null,
+    { body: currencyCode, answer: z.string() },
+    {
+      creation: describeCurrency,
+      patch: `${describeCurrency} It cannot change if tariffs or records exist.`,
+      form: { label: 'Currency', hint: 'Such as EUR. It follows from an address.' },
+    },
+  ),
+  postalAddress: optionalMember(
+    'postal_address',
+    null,
+    {
+      body: postalAddress,
+      answer: orNull(postalAddressShape),
+      write: (address: Location['postalAddress']) => address as PostalAddress | null,
+    },
+    {
+      creation: 'Address of the location. Optional if timezone and currency_code are set.',
+      patch: 'The whole address; null removes it.',
+      form: {
+        label: 'Address',
+        hint: 'JSON object with address_line1, city, post_code and country_code. Leave empty for none.',
+        type: 'json',
+      },
+    },
+  ),
+  geoLocation: answerMember('geo_location', orNull(z.object({ lat: z.number(), lng: z.number() }))),
+  tariffStatus: answerMember('tariff_status', tariffStatusShape),
+  tariffs: answerMember('tariff_elements', z.array(idText('trf')), (tariffs: Location['tariffs']) =>
+    tariffs.map(({ id }) => id),
+  ),
+  marketSources: {
+    wire: 'market_sources',
+    answer: z.object({ import: orNull(idText('mrs')), export: orNull(idText('mrs')) }),
+    creation: optional(fields({ import: optional(sourceId), export: optional(sourceId) })).describe(describeSources),
+    patch: clearable(fields({ import: clearable(sourceId), export: clearable(sourceId) })).describe(describeSources),
+    write: (sources: { readonly import: string | null; readonly export: string | null }) => sources,
+  },
+  calendarId: optionalMember(
+    'calendar_id',
+    null,
+    { body: identifier('cal'), answer: orNull(idText('cal')) },
+    {
+      creation: describeCalendar,
+      patch: `${describeCalendar} Null returns to it.`,
+      answer: 'Null if country and state are unknown.',
+    },
+  ),
+  register: registerMember,
+  metadata: metadataMember({
+    creation: 'Up to 20 texts of your own.',
+    patch: 'Replaces all texts; null removes them.',
   }),
-  tariff_elements: z.array(idText('trf')),
-  market_sources: z.object({ import: orNull(idText('mrs')), export: orNull(idText('mrs')) }),
-  calendar_id: orNull(idText('cal')).describe('Null if country and state are unknown.'),
-  register: orNull(registerShape).describe(describeRegister),
-  metadata: z.record(z.string(), z.string()),
+} as const
+
+export const locationShape = objectShape('loc', 'location', {
+  ...answerShapeOf(locationMembers),
   hint: z
     .string()
     .optional()
     .describe('Only in the answer to a create or update: missing data of the location, and how to add the data.'),
 })
+
+const { referenceId, displayName, customerId, postalAddress: address } = locationMembers
+const firstMembers = { referenceId, displayName, customerId, postalAddress: address }
+
+/** Read the body that creates a location. Its address is before its time zone. */
+export const locationCreation = creationOf({ ...firstMembers, ...locationMembers }).transform(
+  ({ marketSources, ...input }): LocationInput => ({
+    ...input,
+    importSourceId: marketSources?.import ?? null,
+    exportSourceId: marketSources?.export ?? null,
+  }),
+)
+
+/** Location without any value of the caller. */
+export const emptyLocation: LocationInput = locationCreation.parse({})
+
+/** Return the changes of the sources of a PATCH; null returns to both defaults. */
+const sourceChangeOf = (
+  sources: z.output<typeof locationMembers.marketSources.patch>,
+): Partial<Pick<LocationInput, 'importSourceId' | 'exportSourceId'>> => {
+  if (sources === null) return { importSourceId: null, exportSourceId: null }
+  return {
+    ...(sources?.import === undefined ? {} : { importSourceId: sources.import }),
+    ...(sources?.export === undefined ? {} : { exportSourceId: sources.export }),
+  }
+}
+
+/**
+ * Read the body that changes a location. Absent members do not change; null clears a member. `sent` is the received
+ * body.
+ */
+const locationPatch = patchOf(locationMembers, locationShape).transform(
+  ({ sent, change: { marketSources, ...change } }): { sent: JsonObject; change: Partial<LocationInput> } => ({
+    sent,
+    change: { ...change, ...sourceChangeOf(marketSources) },
+  }),
+)
 
 export type LocationWire = z.output<typeof locationShape>
 
@@ -286,7 +278,7 @@ export const locationUpdate = defineOperation({
   references: { id: locationOnly, body: { customer_id: customerOnly } },
   query: parameters({ dry_run: dryRunParameter }),
   dryRun: true,
-  body: locationPatch(locationShape),
+  body: locationPatch,
   answer,
   renames,
   status: 200,

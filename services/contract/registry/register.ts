@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { RegisterProperties } from '../../domain/record/reading-rules.ts'
 import { orNull } from '../answer-field.ts'
 import { fields, oneOf, optional } from '../field.ts'
+import { optionalMember } from '../object-member.ts'
 import { powerBody, powerShape, powerToWire } from '../schedules/power.ts'
 
 const describeKind =
@@ -12,7 +13,7 @@ const describePower =
   'Highest mean power of a record, or between two readings. Records and readings that need more fail with implausible_energy. Default for readings: 10 MW.'
 
 /** Body of the properties of a register. */
-export const registerBody = fields({
+const registerBody = fields({
   kind: oneOf('LIFETIME', 'SESSION').describe(describeKind),
   digits: optional(z.int().min(1).max(9)).describe(describeDigits),
   max_power: optional(powerBody('RegisterPowerInput')).describe(describePower),
@@ -27,7 +28,7 @@ export const registerBody = fields({
   )
 
 /** Properties of a register in an answer. */
-export const registerShape = z
+const registerShape = z
   .object({
     kind: z.enum(['LIFETIME', 'SESSION']).describe(describeKind),
     digits: orNull(z.int()).describe(describeDigits),
@@ -46,6 +47,10 @@ export const registerToWire = (register: RegisterProperties | null): z.output<ty
           register.maxPower === null ? null : powerToWire(BigInt(register.maxPower.power), register.maxPower.units),
       }
 
-/** Description of the member `register` of a device or location. */
-export const describeRegister =
-  'What is known of the counters of this object. It applies to readings that are sent afterwards.'
+/** Member `register` of a device or location. */
+export const registerMember = optionalMember(
+  'register',
+  null,
+  { body: registerBody, answer: orNull(registerShape), write: registerToWire },
+  { each: 'What is known of the counters of this object. It applies to readings that are sent afterwards.' },
+)

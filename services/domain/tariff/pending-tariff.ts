@@ -8,7 +8,7 @@ type DirectionAndType = { readonly direction: TariffDirection; readonly type: Ta
  * Tariff that its provider has not delivered. `failingSince` (ms) is the first of its continuous failures; null if it
  * does not fail.
  */
-type PendingTariff = DirectionAndType & { readonly failingSince: number | null }
+export type PendingTariff = DirectionAndType & { readonly failingSince: number | null }
 
 /**
  * Time in ms for which a provider may fail to deliver a tariff before the tariff counts as failed.

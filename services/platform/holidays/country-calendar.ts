@@ -1,4 +1,5 @@
 import type { NamedDay } from '../../domain/calendar/calendar.ts'
+import type { PostalAddress } from '../../domain/geocoding/geo-place.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { Database } from '../postgres/database.ts'
 import { type CountryCalendar, countryCalendar, createCountryCalendar } from '../postgres/pricing/calendars.ts'
@@ -36,11 +37,11 @@ const findOrCreate = async (
  */
 export const defaultCalendarId = async (
   dependencies: CalendarDependencies,
-  address: { readonly country_code: string; readonly state: string | null } | null,
+  address: PostalAddress | null,
   at: number,
 ): Promise<string | null> => {
   if (address === null) return null
-  const { country_code: countryCode, state } = address
+  const { country_code: countryCode, state = null } = address
   // A known code needs no source, which is slow to load.
   const key = { countryCode, state: state?.trim().toUpperCase() ?? null, sourceVersion: holidaySourceVersion }
   const known = await countryCalendar(dependencies.database.operator, key)

@@ -11,9 +11,6 @@ const parsers: Readonly<Record<number, (text: string) => unknown>> = {
   [pg.types.builtins.JSON]: text => text,
 }
 
-/** Strings that a caller stores with an object. */
-export type Metadata = Readonly<Record<string, string>>
-
 export const columnTypes: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     parsers[oid] ?? pg.types.getTypeParser(oid, format as 'text'),

@@ -18,11 +18,11 @@ import type { ConnectPageName } from '../../domain/connect/page.ts'
 import type { PageSubmission } from '../../domain/connect/page-submission.ts'
 import { asksStandingCharge } from '../../domain/connect/standing-charge.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { Location } from '../../domain/registry/location.ts'
 import { nextSlice } from '../../platform/concurrency/time-slices.ts'
 import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
 import { findProviders, serves } from '../../platform/postgres/connect/providers.ts'
 import { findLibraryTariff } from '../../platform/postgres/pricing/library-tariffs.ts'
-import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { geocodeAddress } from './geocode-address.ts'
@@ -32,7 +32,7 @@ type CaptureInput = {
   readonly dependencies: ConnectDependencies
   readonly transaction: TenantTransaction
   readonly session: StoredSession
-  readonly location: StoredLocation | null
+  readonly location: Location | null
   /** Posted data; empty if no data was posted. */
   readonly data: PageData
   /** True if no data was posted. This skips a page that may be skipped. */

@@ -12,6 +12,7 @@ import { type ConnectConfig, newConnectState } from '../../domain/connect/sessio
 import { isId } from '../../domain/identifier.ts'
 import { noNamedObject } from '../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { Customer } from '../../domain/registry/customer.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { newConnectToken, newId } from '../../platform/ids/new-id.ts'
 import {
@@ -22,7 +23,7 @@ import {
   summaryNameOf,
 } from '../../platform/postgres/connect/connect-sessions.ts'
 import { retrieveTariff } from '../../platform/postgres/pricing/tariffs.ts'
-import { retrieveCustomer, type StoredCustomer } from '../../platform/postgres/registry/customers.ts'
+import { retrieveCustomer } from '../../platform/postgres/registry/customers.ts'
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { change, tenantOf } from '../change.ts'
@@ -62,7 +63,7 @@ const validateReferences = async (
 const customerOfLocation = async (
   transaction: TenantTransaction,
   request: Omit<StoredSession['request'], 'callbackUrl'>,
-): Promise<StoredCustomer | null> => {
+): Promise<Customer | null> => {
   if (request.customerId !== null || request.customerReferenceId !== null) return null
   const location = await locationOf(transaction, { locationId: null, request })
   return location?.customerId === null || location === null ? null : retrieveCustomer(transaction, location.customerId)

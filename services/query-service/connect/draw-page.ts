@@ -13,12 +13,12 @@ import { actionsOf, type ConnectAction, type ConnectPageName } from '../../domai
 import { type ChosenProvider, type ConnectState, structuresOf } from '../../domain/connect/session.ts'
 import { asksStandingCharge } from '../../domain/connect/standing-charge.ts'
 import { moneyScale } from '../../domain/quantity.ts'
+import type { Location } from '../../domain/registry/location.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
 import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
 import { findProviders, listProviders } from '../../platform/postgres/connect/providers.ts'
 import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
 import { retrieveTariff } from '../../platform/postgres/pricing/tariffs.ts'
-import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { currentTariff, libraryTariffsOf } from './open-session.ts'
@@ -38,7 +38,7 @@ export type PageContext = {
   readonly dependencies: ConnectDependencies
   readonly transaction: TenantTransaction
   readonly session: StoredSession
-  readonly location: StoredLocation | null
+  readonly location: Location | null
   readonly token: string
   readonly at: number
 }

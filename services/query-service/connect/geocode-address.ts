@@ -7,8 +7,8 @@ import {
 } from '../../domain/connect/session.ts'
 import type { PostalAddress } from '../../domain/geocoding/geo-place.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { Location } from '../../domain/registry/location.ts'
 import { hasPricedArea } from '../../platform/postgres/connect/connect-session-markets.ts'
-import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 
 /** Market areas and currency of a complete address. `hasMarketSource`: the location already has a market source. */
@@ -19,7 +19,7 @@ export type GeocodedAddress = {
 }
 
 /** Convert an address of a session to the form that locations store. */
-export const postalOf = (address: ConnectAddress): PostalAddress & Readonly<Record<string, string | null>> => ({
+export const postalOf = (address: ConnectAddress): PostalAddress => ({
   address_line1: address.address_line1 ?? null,
   address_line2: address.address_line2 ?? null,
   city: address.city ?? '',
@@ -29,7 +29,7 @@ export const postalOf = (address: ConnectAddress): PostalAddress & Readonly<Reco
 })
 
 /** Convert the stored address of a location to the known members of a session's address. */
-export const knownAddressOf = (postal: Readonly<Record<string, string | null>> | null): ConnectAddress =>
+export const knownAddressOf = (postal: PostalAddress | null): ConnectAddress =>
   Object.fromEntries(Object.entries(postal ?? {}).filter(([, value]) => (value ?? '').trim() !== ''))
 
 const addressNotFound = refused(
@@ -71,7 +71,7 @@ export const geocodeAddress = async (
   { geocode, areasOf, database }: Pick<ConnectDependencies, 'geocode' | 'areasOf' | 'database'>,
   { direction }: Pick<ConnectConfig, 'direction'>,
   address: ConnectAddress,
-  location: StoredLocation | null,
+  location: Location | null,
 ): Promise<Result<GeocodedAddress>> => {
   const postal = postalOf(address)
   const hasOwnTimeZone = location !== null && location.overrides.timezone !== null
@@ -103,7 +103,7 @@ export const geocodeIfComplete = async (
   dependencies: Pick<ConnectDependencies, 'geocode' | 'areasOf' | 'database'>,
   config: Pick<ConnectConfig, 'direction'>,
   address: ConnectAddress,
-  location: StoredLocation | null,
+  location: Location | null,
   edits: boolean,
 ): Promise<GeocodedAddress | null> => {
   const isEnough = isCompleteAddress(address) || (edits && location !== null && (address.country_code ?? '') !== '')

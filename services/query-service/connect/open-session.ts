@@ -1,6 +1,7 @@
 import type { ConnectTariffStatus } from '../../domain/connect/advance.ts'
 import { prefillOf } from '../../domain/connect/connect-tariff.ts'
 import { type ChosenProvider, type ConnectState, isCompleteAddress } from '../../domain/connect/session.ts'
+import type { Location } from '../../domain/registry/location.ts'
 import { hasTimedOut } from '../../domain/tariff/pending-tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
 import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
@@ -9,7 +10,6 @@ import { findCredentials, isTariffPending } from '../../platform/postgres/connec
 import { type LibraryTariff, listLibraryTariffs } from '../../platform/postgres/pricing/library-tariffs.ts'
 import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
 import { listTariffs, retrieveTariff } from '../../platform/postgres/pricing/tariffs.ts'
-import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { listLocations, retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { ConnectTransaction } from './connect-dependencies.ts'
@@ -31,7 +31,7 @@ export const locationOf = async (
     readonly locationId: string | null
     readonly request: Pick<StoredSession['request'], 'locationId' | 'locationReferenceId'>
   },
-): Promise<StoredLocation | null> => {
+): Promise<Location | null> => {
   const id = locationId ?? request.locationId
   if (id !== null) return retrieveLocation(transaction, id)
   if (request.locationReferenceId === null) return null
@@ -69,7 +69,7 @@ export const currentTariff = async (
  */
 export const connectTariffStatusOf = async (
   transaction: TenantTransaction,
-  location: StoredLocation | null,
+  location: Location | null,
   { id, config }: Pick<StoredSession, 'id' | 'config'>,
   at: number,
 ): Promise<ConnectTariffStatus> => {
@@ -138,7 +138,7 @@ const withRenewedTariff = async (
 const connectingProvider = async (
   transaction: TenantTransaction,
   session: StoredSession,
-  location: StoredLocation | null,
+  location: Location | null,
 ): Promise<ChosenProvider | null> => {
   if (location === null) return null
   const credentials = await findCredentials(transaction, {
@@ -157,7 +157,7 @@ const connectingProvider = async (
 export const initialState = async (
   transaction: ConnectTransaction,
   session: StoredSession,
-  location: StoredLocation | null,
+  location: Location | null,
   edits: boolean,
 ): Promise<ConnectState> => {
   const { config, state } = session

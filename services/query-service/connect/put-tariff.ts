@@ -2,6 +2,7 @@ import { locationEvent } from '../../contract/registry/location-view.ts'
 import { tariffToWire } from '../../contract/tariffs/tariff.ts'
 import { tariffStartOf, tariffsToReplace } from '../../domain/connect/connect-tariff.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { Location } from '../../domain/registry/location.ts'
 import type { Tariff } from '../../domain/tariff/tariff.ts'
 import { type ReplacedTariff, restoreTariff } from '../../platform/postgres/connect/connect-sessions.ts'
 import { loadLocationPricing } from '../../platform/postgres/pricing/pricing-input.ts'
@@ -13,7 +14,6 @@ import {
   updateTariff,
   voidTariff,
 } from '../../platform/postgres/pricing/tariffs.ts'
-import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { followTariff } from '../charges/tariff-charges.ts'
@@ -88,7 +88,7 @@ export type PutTariffResult = { readonly tariff: StoredTariff; readonly replaced
  */
 export const putTariff = async (
   transaction: ConnectTransaction,
-  location: Pick<StoredLocation, 'id' | 'timezone'>,
+  location: Pick<Location, 'id' | 'timezone'>,
   desiredTariff: DesiredTariff,
 ): Promise<Result<PutTariffResult>> => {
   const { dependencies, at } = transaction

@@ -1,15 +1,15 @@
 import { customerToWire } from '../../contract/registry/customer.ts'
-import type { LocationInput } from '../../contract/registry/location.ts'
+import { emptyLocation } from '../../contract/registry/location.ts'
 import { locationEvent } from '../../contract/registry/location-view.ts'
 import type { ConnectState } from '../../domain/connect/session.ts'
 import { unambiguousArea } from '../../domain/geocoding/market-areas.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { Location, LocationDraft, LocationInput } from '../../domain/registry/location.ts'
 import { defaultCalendarId } from '../../platform/holidays/country-calendar.ts'
 import { findOrCreateAreaSource } from '../../platform/postgres/connect/connect-session-markets.ts'
 import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
 import { marketOfArea } from '../../platform/postgres/pricing/markets.ts'
 import { createCustomer, listCustomers, retrieveCustomer } from '../../platform/postgres/registry/customers.ts'
-import type { LocationDraft, StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { createLocation, lockLocation, updateLocation } from '../../platform/postgres/registry/locations.ts'
 import { changedChoice, locationDraft, resolveLocation } from '../registry/resolve-location.ts'
 import { addOwnerEvent, type ConnectTransaction } from './connect-dependencies.ts'
@@ -43,17 +43,10 @@ const saveCustomer = async (
 }
 
 const newChoice = ({ request, state }: StoredSession, customerId: string | null): LocationInput => ({
+  ...emptyLocation,
   referenceId: request.locationReferenceId,
-  displayName: null,
   customerId,
-  postalAddress: postalOf(state.address) as LocationInput['postalAddress'],
-  timezone: null,
-  currencyCode: null,
-  importSourceId: null,
-  exportSourceId: null,
-  calendarId: null,
-  register: null,
-  metadata: {},
+  postalAddress: postalOf(state.address),
 })
 
 /** Return the market area of a session; null if the address fits no area or several areas. */
@@ -86,7 +79,7 @@ const draftLocation = async (
 
 const comparedMembers = ['customerId', 'timezone', 'currencyCode', 'importSourceId', 'exportSourceId'] as const
 
-const isChanged = (before: StoredLocation, draft: LocationDraft): boolean =>
+const isChanged = (before: Location, draft: LocationDraft): boolean =>
   comparedMembers.some(member => before[member] !== draft[member]) ||
   JSON.stringify(before.postalAddress) !== JSON.stringify(draft.postalAddress)
 
@@ -102,19 +95,16 @@ type OwnerOptions = { readonly customerId: string | null; readonly needsMarketSo
 const changeLocation = async (
   transaction: ConnectTransaction,
   session: StoredSession,
-  found: StoredLocation,
+  found: Location,
   { customerId, needsMarketSource }: OwnerOptions,
-): Promise<Result<StoredLocation>> => {
+): Promise<Result<Location>> => {
   const { dependencies, at, effects } = transaction
   const before = await lockLocation(transaction, found.id)
   if (before === null) return noLocation
   const isCustomerNew = before.customerId === null && customerId !== null
-  const postalAddress = session.state.isPlaced
-    ? (postalOf(session.state.address) as LocationInput['postalAddress'])
-    : undefined
   const choice = changedChoice(before, {
     ...(isCustomerNew ? { customerId } : {}),
-    ...(postalAddress === undefined ? {} : { postalAddress }),
+    ...(session.state.isPlaced ? { postalAddress: postalOf(session.state.address) } : {}),
   })
   const draft = await draftLocation(transaction, choice, session, needsMarketSource)
   if (!draft.ok) return draft
@@ -142,7 +132,7 @@ export const saveOwner = async (
   transaction: ConnectTransaction,
   session: StoredSession,
   needsMarketSource: boolean,
-): Promise<Result<{ readonly session: StoredSession; readonly location: StoredLocation }>> => {
+): Promise<Result<{ readonly session: StoredSession; readonly location: Location }>> => {
   const customer = await saveCustomer(transaction, session)
   if (!customer.ok) return customer
   const options = { customerId: customer.value, needsMarketSource }
@@ -161,7 +151,7 @@ const createSessionLocation = async (
   transaction: ConnectTransaction,
   session: StoredSession,
   { customerId, needsMarketSource }: OwnerOptions,
-): Promise<Result<StoredLocation>> => {
+): Promise<Result<Location>> => {
   const { at, effects } = transaction
   const draft = await draftLocation(transaction, newChoice(session, customerId), session, needsMarketSource)
   if (!draft.ok) return draft

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { tariffTermsOf } from '../../contract/connect/captured-tariff.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { Location } from '../../domain/registry/location.ts'
 import type { TariffTerms } from '../../domain/tariff/tariff.ts'
 import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
 import { forgetCredentials } from '../../platform/postgres/connect/tariff-credentials.ts'
 import { findLibraryTariff } from '../../platform/postgres/pricing/library-tariffs.ts'
 import { type ConnectionType, type StoredTariff, termsToText } from '../../platform/postgres/pricing/tariff-row.ts'
 import { endTariff, retrieveTariff, updateTariff } from '../../platform/postgres/pricing/tariffs.ts'
-import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { ConnectTransaction } from './connect-dependencies.ts'
 import { activeTariffs } from './open-session.ts'
@@ -57,7 +57,7 @@ export const desiredTariffOf = async (
 /** Return the fingerprint of a tariff: all members except its name and its end, which can change. */
 const fingerprintOf = async (
   { displayName: _, contractEnd: __, schedule, ...desiredTariff }: DesiredTariff,
-  location: StoredLocation,
+  location: Location,
 ): Promise<string> => {
   const terms = termsToText(schedule)
   return createHash('sha256')
@@ -133,7 +133,7 @@ export const saveTariff = async (
 export const disconnectTariff = async (
   transaction: ConnectTransaction,
   session: StoredSession,
-  location: StoredLocation | null,
+  location: Location | null,
 ): Promise<Result<StoredSession>> => {
   const { at } = transaction
   if (location === null) return accepted(session)

@@ -7,6 +7,7 @@ import { writeInstant } from '../../domain/instant.ts'
 import { dayMs } from '../../domain/interval.ts'
 import { priceSeries } from '../../domain/price/price-series.ts'
 import { moneyScale } from '../../domain/quantity.ts'
+import type { Location } from '../../domain/registry/location.ts'
 import { createPricingPool } from '../../domain/tariff/pricing-pool.ts'
 import { compileSnapshot, type PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import { specialDaysOf } from '../../domain/tariff/special-days.ts'
@@ -18,7 +19,6 @@ import type { StoredSession } from '../../platform/postgres/connect/connect-sess
 import { calendarIdOf, holdCalendar } from '../../platform/postgres/pricing/calendars.ts'
 import { loadLocationPricing, loadSourcePrices } from '../../platform/postgres/pricing/pricing-input.ts'
 import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
-import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { postalOf } from './geocode-address.ts'
@@ -144,7 +144,7 @@ export type SummaryContext = {
   readonly dependencies: ConnectDependencies
   readonly transaction: TenantTransaction
   readonly session: StoredSession
-  readonly location: StoredLocation | null
+  readonly location: Location | null
   readonly at: number
 }
 

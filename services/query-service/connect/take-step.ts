@@ -4,9 +4,9 @@ import { advance, type SessionInput, type Transition } from '../../domain/connec
 import { advanceCompleted, isReadOnly } from '../../domain/connect/completed-session.ts'
 import { isAction } from '../../domain/connect/page.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { Location } from '../../domain/registry/location.ts'
 import { reportTariff, type StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
 import { removeUnfetched } from '../../platform/postgres/connect/tariff-credentials.ts'
-import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { capturePage, postedDataOf } from './capture-page.ts'
 import type { ConnectTransaction } from './connect-dependencies.ts'
 import { finishSession } from './finish-session.ts'
@@ -30,7 +30,7 @@ const actionNames: Readonly<Record<string, string>> = { WRONG_TARIFF: 'WRONG_TAR
 const readInput = async (
   transaction: ConnectTransaction,
   session: StoredSession,
-  location: StoredLocation | null,
+  location: Location | null,
   call: ConnectCall,
 ): Promise<Result<SessionInput>> => {
   const { dependencies, at } = transaction

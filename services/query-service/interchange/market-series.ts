@@ -1,9 +1,9 @@
 import type { PriceSeriesInterval } from '../../domain/interchange/tariff-file.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { Location } from '../../domain/registry/location.ts'
 import { putMarketPrices } from '../../platform/postgres/pricing/market-prices.ts'
 import { createMarket, retrieveMarket, updateMarket } from '../../platform/postgres/pricing/markets.ts'
 import type { SourceRevision } from '../../platform/postgres/pricing/pricing-input.ts'
-import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { updateLocation } from '../../platform/postgres/registry/locations.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { Change } from '../change.ts'
@@ -24,7 +24,7 @@ type SavedSeries = {
 const members = { IMPORT: 'importSourceId', EXPORT: 'exportSourceId' } as const
 
 /** Return the name of the source of imported prices. A location has one source of this name for each direction. */
-const nameOf = (location: StoredLocation, direction: MarketDraft['direction']): string =>
+const nameOf = (location: Location, direction: MarketDraft['direction']): string =>
   `Imported ${direction} prices of ${location.id}`
 
 /**
@@ -33,7 +33,7 @@ const nameOf = (location: StoredLocation, direction: MarketDraft['direction']): 
  */
 export const saveMarketSeries = async (
   transaction: TenantTransaction,
-  location: StoredLocation,
+  location: Location,
   { direction, prices, timezone }: MarketDraft,
   at: number,
 ): Promise<Result<SavedSeries>> => {

@@ -7,10 +7,10 @@ import {
 } from '../../domain/interchange/decide-import.ts'
 import type { DraftCharge, DraftTariff, TariffFile } from '../../domain/interchange/tariff-file.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
+import type { Location } from '../../domain/registry/location.ts'
 import { chargesOf, createCharge, deleteCharge } from '../../platform/postgres/pricing/charges.ts'
 import { importSourcesOf, saveImportSource } from '../../platform/postgres/pricing/import-sources.ts'
 import { createTariff, listTariffs, voidTariff } from '../../platform/postgres/pricing/tariffs.ts'
-import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { Change } from '../change.ts'
 import { chargeChange } from '../charges/charges.ts'
@@ -118,7 +118,7 @@ const saveEach = async <Draft>(
 /** Store the prices of the market tariff of a file. A file has at most one. */
 const saveSeries = async (
   transaction: TenantTransaction,
-  location: StoredLocation,
+  location: Location,
   drafts: readonly DraftTariff[],
   { decision, at }: { readonly decision: ImportDecision; readonly at: number },
 ) => {
@@ -148,7 +148,7 @@ const lastEvents = (events: ImportChange['events']): ImportChange['events'] => [
  */
 export const saveImport = async (
   transaction: TenantTransaction,
-  location: StoredLocation,
+  location: Location,
   file: Pick<TariffFile, 'tariffs' | 'charges'>,
   { replaces, at }: { readonly replaces: boolean; readonly at: number },
 ): Promise<Result<ImportChange>> => {

@@ -13,6 +13,7 @@ import {
 import { decideSite, refuseOverlap } from '../../domain/plan/decide-site.ts'
 import type { PlanAssignment } from '../../domain/plan/plan.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { Location } from '../../domain/registry/location.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { OutboxMessage } from '../../platform/postgres/events/outbox.ts'
 import {
@@ -35,7 +36,6 @@ import { loadSites } from '../../platform/postgres/plans/plan-sites.ts'
 import { readPlanTerms, type StoredPlanTerms } from '../../platform/postgres/plans/plan-terms.ts'
 import { wakePlans } from '../../platform/postgres/plans/plan-turns.ts'
 import { lockPlan, retrievePlan, type StoredPlan } from '../../platform/postgres/plans/plans.ts'
-import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import { changeOrRehearse, type Impact } from '../change-or-rehearse.ts'
@@ -61,7 +61,7 @@ const createdObjects = ({ changes: { tariffs, charges } }: DecidedSite): number 
 type AssignedPlan = {
   readonly ids: readonly { readonly id: string; readonly number: number }[]
   readonly failed: readonly FailedAssignment[]
-  readonly locations: readonly StoredLocation[]
+  readonly locations: readonly Location[]
   readonly recostRequests: readonly OutboxMessage[]
 }
 

@@ -12,6 +12,7 @@ import { readPlanPrices } from '../../contract/plans/plan-version.ts'
 import { locationEvent } from '../../contract/registry/location-view.ts'
 import { noObject } from '../../domain/no-object.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
+import type { Location } from '../../domain/registry/location.ts'
 import { startTurns } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { EventDraft } from '../../platform/postgres/events/events.ts'
@@ -26,7 +27,6 @@ import {
   withPrices,
   withVersions,
 } from '../../platform/postgres/plans/plans.ts'
-import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { deletion } from '../change.ts'
 import { changeOrRehearse } from '../change-or-rehearse.ts'
@@ -41,7 +41,7 @@ export const planEvents = async (
   transaction: TenantTransaction,
   type: 'plan.create' | 'plan.update',
   plan: StoredPlan,
-  locations: readonly StoredLocation[],
+  locations: readonly Location[],
   at: number,
 ): Promise<readonly EventDraft[]> => {
   const [shown] = await withVersions(transaction, [plan])

@@ -8,6 +8,7 @@ import { writeInstant } from '../../domain/instant.ts'
 import { noObject } from '../../domain/no-object.ts'
 import { nextUpdate } from '../../domain/price/price-series.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import type { Location } from '../../domain/registry/location.ts'
 import type { UnpricedInterval } from '../../domain/tariff/evaluate.ts'
 import { refuseMissingTariff } from '../../domain/tariff/missing-tariff.ts'
 import { isTariffPending, refusePendingTariff } from '../../domain/tariff/pending-tariff.ts'
@@ -19,7 +20,6 @@ import { newId } from '../../platform/ids/new-id.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { nextPublication } from '../../platform/postgres/pricing/market-feeds.ts'
 import { pricesChangedAt } from '../../platform/postgres/pricing/price-events.ts'
-import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import type { CachedPricing, PricingCache } from '../../platform/pricing-cache/pricing-cache.ts'
@@ -42,7 +42,7 @@ export type PriceDependencies = {
 
 /** Location with its current pricing. `changedAt`: last change of its prices (ms). */
 type GatheredPricing = {
-  readonly location: StoredLocation
+  readonly location: Location
   readonly changedAt: number
   readonly cachedPricing: CachedPricing
 }

@@ -10,6 +10,7 @@ import { isId } from '../../domain/identifier.ts'
 import { copyPricing, maxPieces } from '../../domain/price/pricing-copy.ts'
 import { fullConfidence } from '../../domain/record/record.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { Location } from '../../domain/registry/location.ts'
 import type { AmountRequest, ExpectedGeneration } from '../../domain/schedule/amount-request.ts'
 import type { CountedStep } from '../../domain/tariff/evaluate.ts'
 import { isTariffPending } from '../../domain/tariff/pending-tariff.ts'
@@ -25,7 +26,6 @@ import { type Binding, bind } from '../../platform/http/binding.ts'
 import { newId } from '../../platform/ids/new-id.ts'
 import { listEvents } from '../../platform/postgres/events/events.ts'
 import { findActiveDevices } from '../../platform/postgres/registry/devices.ts'
-import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
@@ -112,7 +112,7 @@ const generationOf = ({
         .filter(piece => piece.end > piece.start && piece.energy > 0n)
 
 type GatheredPlanInput = {
-  readonly location: StoredLocation
+  readonly location: Location
   readonly input: Omit<AmountInput, 'view' | 'body' | 'apiVersion' | 'demand'>
   readonly isSmall: boolean
 }

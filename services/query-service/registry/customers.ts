@@ -1,9 +1,10 @@
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
+import { changeableMembers } from '../../contract/object-member.ts'
 import {
   customerCreate,
   customerDelete,
   customerList,
-  customerPatch,
+  customerMembers,
   customerRetrieve,
   customerToWire,
   customerUpdate,
@@ -11,22 +12,22 @@ import {
 import { locationEvent } from '../../contract/registry/location-view.ts'
 import { noObject } from '../../domain/no-object.ts'
 import { accepted } from '../../domain/refusal.ts'
+import type { Customer } from '../../domain/registry/customer.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import {
   createCustomer,
   deleteCustomer,
   listCustomers,
   retrieveCustomer,
-  type StoredCustomer,
   updateCustomer,
 } from '../../platform/postgres/registry/customers.ts'
-import { type Change, change, deletion, omitUndefined } from '../change.ts'
+import { type Change, change, deletion } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList, answerOne } from '../list.ts'
 
 const noCustomer = noObject('customer')
 
-const customerChange = (type: string, customer: StoredCustomer): Change<ReturnType<typeof customerToWire>> => {
+const customerChange = (type: string, customer: Customer): Change<ReturnType<typeof customerToWire>> => {
   const wireCustomer = customerToWire(customer)
   return { value: wireCustomer, events: [{ type, objectId: customer.id, data: wireCustomer }] }
 }
@@ -35,9 +36,7 @@ const customerChange = (type: string, customer: StoredCustomer): Change<ReturnTy
 export const customerOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(customerCreate, request =>
     change(dependencies, customerCreate, request, async transaction => {
-      const { reference_id: referenceId = null, display_name: displayName = null, metadata } = request.body
-      const draft = { referenceId, displayName, metadata: metadata ?? {} }
-      return accepted(customerChange('customer.create', await createCustomer(transaction, draft, request.at)))
+      return accepted(customerChange('customer.create', await createCustomer(transaction, request.body, request.at)))
     }),
   ),
   bind(customerList, request =>
@@ -52,13 +51,12 @@ export const customerOperations = (dependencies: QueryServiceDependencies): read
   bind(customerRetrieve, request => answerOne(dependencies, request, retrieveCustomer, noCustomer, customerToWire)),
   bind(customerUpdate, request =>
     change(dependencies, customerUpdate, request, async transaction => {
-      const { reference_id: referenceId, display_name: displayName, metadata } = request.body
+      const { sent, change: customerChanges } = request.body
       const before = await retrieveCustomer(transaction, request.id)
       const fixedFieldRefusal =
-        before === null ? null : refuseFixedChange(request.body, customerToWire(before), Object.keys(customerPatch))
+        before === null ? null : refuseFixedChange(sent, customerToWire(before), changeableMembers(customerMembers))
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
-      const patch = omitUndefined({ referenceId, displayName, metadata: metadata === null ? {} : metadata })
-      const customer = await updateCustomer(transaction, request.id, patch)
+      const customer = await updateCustomer(transaction, request.id, customerChanges)
       return customer.ok ? accepted(customerChange('customer.update', customer.value)) : customer
     }),
   ),

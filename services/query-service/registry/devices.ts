@@ -1,12 +1,13 @@
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import { type PageRequest, pageRequest } from '../../contract/list.ts'
+import { changeableMembers } from '../../contract/object-member.ts'
 import type { Operation, RequestOf } from '../../contract/operation.ts'
 import {
-  changeableDeviceFields,
   type DeviceWire,
   deviceCreate,
   deviceDelete,
   deviceList,
+  deviceMembers,
   deviceRetrieve,
   deviceToWire,
   deviceUpdate,
@@ -14,6 +15,7 @@ import {
 import { isId } from '../../domain/identifier.ts'
 import { noNamedObject, noObject } from '../../domain/no-object.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
+import type { Device } from '../../domain/registry/device.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import {
   createDevice,
@@ -21,7 +23,6 @@ import {
   findActiveDevices,
   listDevices,
   retrieveDevice,
-  type StoredDevice,
   updateDevice,
 } from '../../platform/postgres/registry/devices.ts'
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
@@ -35,7 +36,7 @@ import { answerList } from '../list.ts'
 const devicesToWire = async (
   { metering }: QueryServiceDependencies,
   request: RequestOf<Operation>,
-  devices: readonly StoredDevice[],
+  devices: readonly Device[],
 ): Promise<readonly DeviceWire[]> => {
   const ids = devices.map(({ id }) => id)
   const lastSeen = ids.length === 0 ? new Map<string, number>() : await metering.lastSeen(tenantOf(request), ids)
@@ -137,7 +138,7 @@ export const deviceOperations = (dependencies: QueryServiceDependencies): readon
       const lastSeenAt = lastSeen.get(request.id) ?? null
       const before = await retrieveDevice(transaction, request.id)
       const wire = before === null ? null : deviceToWire({ ...before, lastSeenAt })
-      const fixedFieldRefusal = wire === null ? null : refuseFixedChange(sent, wire, changeableDeviceFields)
+      const fixedFieldRefusal = wire === null ? null : refuseFixedChange(sent, wire, changeableMembers(deviceMembers))
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
       const device = await updateDevice(transaction, request.id, deviceChanges)
       if (!device.ok) return device

@@ -1,10 +1,10 @@
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
+import { changeableMembers } from '../../contract/object-member.ts'
 import {
-  changeableLocationFields,
-  type LocationInput,
   locationCreate,
   locationDelete,
   locationList,
+  locationMembers,
   locationRetrieve,
   locationUpdate,
 } from '../../contract/registry/location.ts'
@@ -22,13 +22,13 @@ import {
 } from '../../contract/registry/location-view.ts'
 import { noNamedObject, noObject } from '../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { Location, LocationDraft, LocationInput } from '../../domain/registry/location.ts'
 import { defaultCalendarId } from '../../platform/holidays/country-calendar.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { marketOfArea } from '../../platform/postgres/pricing/markets.ts'
 import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
 import { listTariffs } from '../../platform/postgres/pricing/tariffs.ts'
 import { retrieveCustomer } from '../../platform/postgres/registry/customers.ts'
-import type { LocationDraft, StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import {
   createLocation,
   deleteLocation,
@@ -45,8 +45,8 @@ import { answerList, answerOne } from '../list.ts'
 import {
   changedChoice,
   locationDraft,
-  needsResolution,
   type ResolvedLocation,
+  resolvedChange,
   resolveLocation,
 } from './resolve-location.ts'
 
@@ -83,7 +83,7 @@ const resolveChoice = async (
 
 const locationChange = (
   type: string,
-  location: StoredLocation,
+  location: Location,
   at: number,
   hint: string | null = null,
 ): Change<ReturnType<typeof locationToWire>> => {
@@ -155,14 +155,14 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       const fixedFieldRefusal = refuseFixedChange(
         sent,
         locationToWire(before, request.at),
-        Object.keys(changeableLocationFields),
+        changeableMembers(locationMembers),
       )
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
-      const choice = changedChoice(before, body)
-      const { referenceId, displayName, customerId, register, metadata } = choice
-      const resolution = needsResolution(body)
-        ? await resolveChoice(transaction, choice, dependencies, request.at)
-        : accepted({ draft: { ...before, referenceId, displayName, customerId, register, metadata }, hint: null })
+      const resolved = resolvedChange(body)
+      const resolution =
+        resolved === null
+          ? await resolveChoice(transaction, changedChoice(before, body), dependencies, request.at)
+          : accepted({ draft: { ...before, ...resolved }, hint: null })
       if (!resolution.ok) return resolution
       const { draft, hint } = resolution.value
       if (hasRecords && draft.currencyCode !== before.currencyCode) return currencyInUse

@@ -1,9 +1,7 @@
-import type { LocationChange, LocationInput } from '../../contract/registry/location.ts'
-import type { PostalAddress } from '../../contract/registry/postal-address.ts'
 import type { GeoPlace } from '../../domain/geocoding/geo-place.ts'
 import { unambiguousArea } from '../../domain/geocoding/market-areas.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import type { LocationDraft, StoredLocation } from '../../platform/postgres/registry/location-row.ts'
+import type { Location, LocationDraft, LocationInput } from '../../domain/registry/location.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 
 /** Place and currency of a location, from its input and its address. The market sources are not resolved yet. */
@@ -82,10 +80,7 @@ export const locationDraft = (
 ): LocationDraft => {
   const importSourceId = choice.importSourceId ?? areaSourceId
   return {
-    referenceId: choice.referenceId,
-    displayName: choice.displayName,
-    customerId: choice.customerId,
-    postalAddress: choice.postalAddress,
+    ...choice,
     overrides: {
       timezone: choice.timezone === null ? null : resolved.timezone,
       currencyCode: choice.currencyCode,
@@ -99,21 +94,14 @@ export const locationDraft = (
     importSourceId,
     exportSourceId: choice.exportSourceId ?? importSourceId,
     calendarId: choice.calendarId ?? defaultCalendar,
-    register: choice.register,
-    metadata: choice.metadata,
   }
 }
 
 /** Return the input of a stored location with the changes of a PATCH. */
-export const changedChoice = (location: StoredLocation, change: LocationChange): LocationInput => ({
-  referenceId: location.referenceId,
-  displayName: location.displayName,
-  customerId: location.customerId,
-  postalAddress: location.postalAddress as PostalAddress | null,
+export const changedChoice = (location: Location, change: Partial<LocationInput>): LocationInput => ({
+  ...location,
   ...location.overrides,
   calendarId: location.overrides.calendarId ?? null,
-  register: location.register,
-  metadata: location.metadata,
   ...change,
 })
 
@@ -124,7 +112,8 @@ const resolvingMembers = [
   'importSourceId',
   'exportSourceId',
   'calendarId',
-] as const satisfies readonly (keyof LocationChange)[]
+] as const satisfies readonly (keyof LocationInput)[]
 
-/** Return whether a change can affect time zone, currency, market sources or calendar. Other changes keep the resolved values. */
-export const needsResolution = (change: LocationChange): boolean => resolvingMembers.some(member => member in change)
+/** Return a change that keeps the resolved values; null if it can affect time zone, currency, market sources or calendar. */
+export const resolvedChange = (change: Partial<LocationInput>): Partial<LocationDraft> | null =>
+  resolvingMembers.some(member => member in change) ? null : (change as Partial<LocationDraft>)

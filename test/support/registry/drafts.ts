@@ -1,8 +1,8 @@
+import type { LocationDraft } from '../../../services/domain/registry/location.ts'
 import type { Rate } from '../../../services/domain/tariff/rate.ts'
 import type { ScheduleEntry } from '../../../services/domain/tariff/tariff.ts'
 import type { ChargeDraft } from '../../../services/platform/postgres/pricing/charges.ts'
 import type { TariffDraft } from '../../../services/platform/postgres/pricing/tariff-row.ts'
-import type { LocationDraft } from '../../../services/platform/postgres/registry/location-row.ts'
 import type { EndpointDraft } from '../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
 
 /** Draft of a location in Berlin without customer and market source. */

@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag'
 import { decideSite, isUnchanged, type SiteChanges } from '../../../domain/plan/decide-site.ts'
 import type { Refusal } from '../../../domain/refusal.ts'
+import type { Location } from '../../../domain/registry/location.ts'
 import { startTimeSlices } from '../../concurrency/time-slices.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
@@ -8,7 +9,7 @@ import { writeEvents } from '../events/events.ts'
 import { newRecostRequest, type OutboxMessage, writeRecostRequests } from '../events/outbox.ts'
 import { ownedBy } from '../page.ts'
 import { priceEvent } from '../pricing/price-events.ts'
-import { type LocationRow, locationColumns, locationFromRow, type StoredLocation } from '../registry/location-row.ts'
+import { type LocationRow, locationColumns, locationFromRow } from '../registry/location-row.ts'
 import type { TenantTransaction } from '../transaction.ts'
 import { loadSites } from './plan-sites.ts'
 import type { StoredPlanTerms } from './plan-terms.ts'
@@ -18,7 +19,7 @@ export type DecidedSite = { readonly locationId: string; readonly changes: SiteC
 
 /** Changed locations after the changes, by their ids, and the recost requests of the changes. */
 export type AppliedSites = {
-  readonly locations: readonly StoredLocation[]
+  readonly locations: readonly Location[]
   readonly recostRequests: readonly OutboxMessage[]
 }
 

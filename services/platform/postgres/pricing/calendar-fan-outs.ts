@@ -1,12 +1,12 @@
 import sql, { type Sql } from 'sql-template-tag'
 import type { CalendarChange } from '../../../domain/calendar/calendar.ts'
+import type { Location } from '../../../domain/registry/location.ts'
 import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
 import type { OpenInterval } from '../../../domain/tariff/tariff-change.ts'
 import { instantsOfDays } from '../../time-zone.ts'
 import { type Query, readFirst, readRows } from '../database.ts'
 import { type EventDraft, writeEvents } from '../events/events.ts'
 import { newRecostRequest, type OutboxMessage, writeRecostRequests } from '../events/outbox.ts'
-import type { StoredLocation } from '../registry/location-row.ts'
 import { lockLocations } from '../registry/locations.ts'
 import type { Tenant, TenantTransaction } from '../transaction.ts'
 import { priceEvent } from './price-events.ts'
@@ -84,7 +84,7 @@ export const recostCalendarPage = async (
 type CalendarPageOptions = {
   readonly at: number
   readonly limit?: number
-  readonly eventOf: (location: StoredLocation) => EventDraft
+  readonly eventOf: (location: Location) => EventDraft
 }
 
 /** Create `price.update` for each direction whose tariffs name the changed days. */

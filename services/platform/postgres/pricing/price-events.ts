@@ -1,10 +1,10 @@
 import sql from 'sql-template-tag'
 import { writeInstant } from '../../../domain/instant.ts'
+import type { Location, LocationDraft } from '../../../domain/registry/location.ts'
 import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
 import type { OpenInterval } from '../../../domain/tariff/tariff-change.ts'
 import { type EventDraft, writeEvents } from '../events/events.ts'
 import { ownedBy } from '../page.ts'
-import type { LocationDraft, StoredLocation } from '../registry/location-row.ts'
 import type { Tenant, TenantTransaction } from '../transaction.ts'
 
 /** Change of a location's prices in a direction, in an interval (ms); null is open. */
@@ -30,7 +30,7 @@ export const priceEvent = (
 })
 
 /** List the directions whose market prices a location takes from a source. */
-export const directionsOfSource = (location: StoredLocation, sourceId: string): readonly TariffDirection[] => {
+export const directionsOfSource = (location: Location, sourceId: string): readonly TariffDirection[] => {
   const sources = { IMPORT: location.importSourceId, EXPORT: location.exportSourceId } as const
   const own = (['IMPORT', 'EXPORT'] as const).filter(direction => sources[direction] === sourceId)
   const followed = own.filter(direction =>
@@ -46,7 +46,7 @@ export const directionsOfSource = (location: StoredLocation, sourceId: string): 
  */
 export const writePriceUpdates = async (
   transaction: TenantTransaction,
-  before: StoredLocation,
+  before: Location,
   after: LocationDraft,
   at: number,
 ): Promise<void> => {

@@ -1,25 +1,15 @@
 import sql from 'sql-template-tag'
 import { noObject } from '../../../domain/no-object.ts'
 import { accepted, type Result } from '../../../domain/refusal.ts'
-import type { OwnedObject } from '../../../domain/tenant.ts'
+import type { Customer, CustomerInput } from '../../../domain/registry/customer.ts'
+import type { Location } from '../../../domain/registry/location.ts'
 import { newId } from '../../ids/new-id.ts'
-import { type Metadata, toTimestamp } from '../column.ts'
+import { toTimestamp } from '../column.ts'
 import { allOf, isActive, mapPage, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
-import type { StoredLocation } from './location-row.ts'
 import { deleteLocationsOf } from './locations.ts'
 
-/** Stored customer, with the ids of its locations, oldest first; `createdAt` in ms. */
-export type StoredCustomer = OwnedObject & {
-  readonly referenceId: string | null
-  readonly displayName: string | null
-  readonly locationIds: readonly string[]
-  readonly metadata: Metadata
-}
-
-export type CustomerDraft = Pick<StoredCustomer, 'referenceId' | 'displayName' | 'metadata'>
-
-type Row = Omit<StoredCustomer, 'locationIds'> & { readonly locationIds: string }
+type Row = Omit<Customer, 'locationIds'> & { readonly locationIds: string }
 
 const columns = sql`
   id, account_id as "accountId", live_mode as "liveMode", reference_id as "referenceId", display_name as "displayName", metadata,
@@ -28,7 +18,7 @@ const columns = sql`
    where l.account_id = customers.account_id and l.live_mode = customers.live_mode and l.customer_id = customers.id
      and l.deleted_at is null) as "locationIds"`
 
-const fromRow = ({ locationIds, ...customer }: Row): StoredCustomer => ({
+const fromRow = ({ locationIds, ...customer }: Row): Customer => ({
   ...customer,
   locationIds: JSON.parse(locationIds),
 })
@@ -38,9 +28,9 @@ const notFound = noObject('customer')
 /** Create a customer at `at` (ms). The constraint refuses a duplicate reference_id. */
 export const createCustomer = async (
   transaction: TenantTransaction,
-  draft: CustomerDraft,
+  draft: CustomerInput,
   at: number,
-): Promise<StoredCustomer> => {
+): Promise<Customer> => {
   const { accountId, liveMode, query } = transaction
   const id = newId('customer', at)
   await query(sql`insert into customers (account_id, live_mode, id, reference_id, display_name, metadata, time_created)
@@ -50,7 +40,7 @@ export const createCustomer = async (
 }
 
 /** Retrieve a customer; null if there is none or it was deleted. */
-export const retrieveCustomer = async (transaction: TenantTransaction, id: string): Promise<StoredCustomer | null> => {
+export const retrieveCustomer = async (transaction: TenantTransaction, id: string): Promise<Customer | null> => {
   const { rows } = await transaction.query<Row>(
     sql`select ${columns} from customers where ${ownedBy(transaction)} and id = ${id} and ${isActive}`,
   )
@@ -61,8 +51,8 @@ export const retrieveCustomer = async (transaction: TenantTransaction, id: strin
 export const updateCustomer = async (
   transaction: TenantTransaction,
   id: string,
-  change: Partial<CustomerDraft>,
-): Promise<Result<StoredCustomer>> => {
+  change: Partial<CustomerInput>,
+): Promise<Result<Customer>> => {
   const { rows } = await transaction.query<Row>(sql`
     update customers set
       reference_id = case when ${change.referenceId !== undefined} then ${change.referenceId ?? null}
@@ -83,7 +73,7 @@ export const deleteCustomer = async (
   transaction: TenantTransaction,
   id: string,
   at: number,
-): Promise<Result<{ readonly customer: StoredCustomer; readonly locations: readonly StoredLocation[] }>> => {
+): Promise<Result<{ readonly customer: Customer; readonly locations: readonly Location[] }>> => {
   const { rows } = await transaction.query<Row>(sql`
     update customers set deleted_at = ${toTimestamp(at)}
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
@@ -99,7 +89,7 @@ export const listCustomers = async (
   transaction: TenantTransaction,
   filter: { readonly referenceId: string | null },
   paging: Paging,
-): Promise<Result<Page<StoredCustomer>>> => {
+): Promise<Result<Page<Customer>>> => {
   const page = await readPage<Row>(
     transaction.query,
     {

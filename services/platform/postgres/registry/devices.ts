@@ -1,23 +1,12 @@
 import sql from 'sql-template-tag'
 import { noObject } from '../../../domain/no-object.ts'
-import type { RegisterProperties } from '../../../domain/record/reading-rules.ts'
 import type { Result } from '../../../domain/refusal.ts'
-import type { OwnedObject } from '../../../domain/tenant.ts'
+import type { Device, DeviceInput } from '../../../domain/registry/device.ts'
 import { newId } from '../../ids/new-id.ts'
-import { type Metadata, toTimestamp } from '../column.ts'
+import { toTimestamp } from '../column.ts'
 import { acceptFirst, readFirst } from '../database.ts'
 import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
-
-/** Stored device; `createdAt` in ms. */
-export type StoredDevice = OwnedObject & {
-  readonly referenceId: string
-  readonly displayName: string | null
-  readonly register: RegisterProperties | null
-  readonly metadata: Metadata
-}
-
-export type DeviceDraft = Pick<StoredDevice, 'referenceId' | 'displayName' | 'register' | 'metadata'>
 
 const columns = sql`id, account_id as "accountId", live_mode as "liveMode", reference_id as "referenceId",
   display_name as "displayName", register, metadata,
@@ -28,11 +17,7 @@ const toJson = (value: object | null): string | null => (value === null ? null :
 const notFound = noObject('device')
 
 /** Create a device at `at` (ms). The constraint refuses a duplicate reference_id. */
-export const createDevice = async (
-  transaction: TenantTransaction,
-  draft: DeviceDraft,
-  at: number,
-): Promise<StoredDevice> => {
+export const createDevice = async (transaction: TenantTransaction, draft: DeviceInput, at: number): Promise<Device> => {
   const { accountId, liveMode, query } = transaction
   const id = newId('device', at)
   await query(sql`insert into devices (account_id, live_mode, id, reference_id, display_name, register, metadata, time_created)
@@ -42,7 +27,7 @@ export const createDevice = async (
 }
 
 /** Retrieve a device; null if there is none or it was deleted. */
-export const retrieveDevice = (transaction: TenantTransaction, id: string): Promise<StoredDevice | null> =>
+export const retrieveDevice = (transaction: TenantTransaction, id: string): Promise<Device | null> =>
   readFirst(transaction.query)(
     sql`select ${columns} from devices where ${ownedBy(transaction)} and id = ${id} and ${isActive}`,
   )
@@ -51,8 +36,8 @@ export const retrieveDevice = (transaction: TenantTransaction, id: string): Prom
 export const updateDevice = (
   transaction: TenantTransaction,
   id: string,
-  change: Partial<DeviceDraft>,
-): Promise<Result<StoredDevice>> =>
+  change: Partial<DeviceInput>,
+): Promise<Result<Device>> =>
   acceptFirst(
     transaction.query,
     notFound,
@@ -70,7 +55,7 @@ export const updateDevice = (
  * Delete a device: the device is hidden, and its reference_id is free again. Returns its last state.
  * Refuses `not_found`.
  */
-export const deleteDevice = (transaction: TenantTransaction, id: string, at: number): Promise<Result<StoredDevice>> =>
+export const deleteDevice = (transaction: TenantTransaction, id: string, at: number): Promise<Result<Device>> =>
   acceptFirst(
     transaction.query,
     notFound,
@@ -83,7 +68,7 @@ export const listDevices = (
   transaction: TenantTransaction,
   filter: { readonly referenceId: string | null; readonly ids?: readonly string[] | null },
   paging: Paging,
-): Promise<Result<Page<StoredDevice>>> =>
+): Promise<Result<Page<Device>>> =>
   readPage(
     transaction.query,
     {

@@ -1,70 +1,7 @@
 import sql, { raw, type Sql } from 'sql-template-tag'
-import type { RegisterProperties } from '../../../domain/record/reading-rules.ts'
-import type { TariffDirection, TariffType } from '../../../domain/tariff/tariff.ts'
-import type { OwnedObject } from '../../../domain/tenant.ts'
-import type { Metadata } from '../column.ts'
+import type { Location, LocationDraft } from '../../../domain/registry/location.ts'
 
-export type Address = Readonly<Record<string, string | null>>
-
-/** Values that the caller has set; null members follow from the address. */
-export type LocationOverrides = {
-  readonly timezone: string | null
-  readonly currencyCode: string | null
-  readonly importSourceId: string | null
-  readonly exportSourceId: string | null
-  /** Absent in locations that an earlier release stored. */
-  readonly calendarId?: string | null
-}
-
-/**
- * Location to write: the values of the caller, and the values that follow from them. `timezone` is an IANA name;
- * degrees are decimal.
- */
-export type LocationDraft = {
-  readonly referenceId: string | null
-  readonly displayName: string | null
-  readonly customerId: string | null
-  readonly postalAddress: Address | null
-  readonly overrides: LocationOverrides
-  readonly timezone: string
-  readonly currencyCode: string
-  readonly geoLocation: { readonly lat: number; readonly lng: number } | null
-  readonly importSourceId: string | null
-  readonly exportSourceId: string | null
-  readonly calendarId: string | null
-  readonly register: RegisterProperties | null
-  readonly metadata: Metadata
-}
-
-/** Active tariff of a location, with the members that the location shows; instants in ms. */
-export type LocationTariff = {
-  readonly id: string
-  readonly direction: TariffDirection
-  readonly type: TariffType
-  readonly status: 'CONNECTED' | 'ERROR'
-  /** True if its prices follow the market source of the location. */
-  readonly marketRates: boolean
-  readonly contractStart: number | null
-  readonly contractEnd: number | null
-}
-
-/** Tariff that its provider has not delivered. `failingSince` (ms): first failure since the last success, or null. */
-export type PendingTariff = {
-  readonly direction: TariffDirection
-  readonly type: TariffType
-  readonly failingSince: number | null
-}
-
-/** Stored location, with its active tariffs in the order of their ids; `createdAt` in ms. */
-export type StoredLocation = LocationDraft &
-  OwnedObject & {
-    readonly tariffs: readonly LocationTariff[]
-    /** Absent if no tariff is pending. */
-    readonly pendingTariffs?: readonly PendingTariff[]
-    readonly pricingRevision: number
-  }
-
-export type LocationRow = Omit<StoredLocation, 'postalAddress' | 'geoLocation' | 'tariffs' | 'pendingTariffs'> & {
+export type LocationRow = Omit<Location, 'postalAddress' | 'geoLocation' | 'tariffs' | 'pendingTariffs'> & {
   readonly postalAddress: string | null
   readonly latitude: number | null
   readonly longitude: number | null
@@ -94,7 +31,7 @@ export const locationColumns = sql`
    where c.account_id = locations.account_id and c.live_mode = locations.live_mode and c.location_id = locations.id
      and c.consented_at is not null and c.fetched_at is null) as "pendingTariffs"`
 
-export const locationFromRow = (row: LocationRow): StoredLocation => {
+export const locationFromRow = (row: LocationRow): Location => {
   const { postalAddress, latitude, longitude, tariffs, pendingTariffs, ...location } = row
   return {
     ...location,

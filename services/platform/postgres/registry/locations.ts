@@ -1,6 +1,7 @@
 import sql, { type Sql } from 'sql-template-tag'
 import { noNamedObject, noObject } from '../../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
+import type { Location, LocationDraft } from '../../../domain/registry/location.ts'
 import type { OpenInterval } from '../../../domain/tariff/tariff-change.ts'
 import { newId } from '../../ids/new-id.ts'
 import { instantsOfDays } from '../../time-zone.ts'
@@ -13,19 +14,11 @@ import { changeLocationCalendar } from '../pricing/location-calendar.ts'
 import { writeCalendarPriceUpdates, writePriceUpdates } from '../pricing/price-events.ts'
 import type { LocationKey } from '../pricing/pricing-input.ts'
 import type { OperatorTransaction, TenantTransaction } from '../transaction.ts'
-import {
-  draftColumns,
-  draftValues,
-  type LocationDraft,
-  type LocationRow,
-  locationColumns,
-  locationFromRow,
-  type StoredLocation,
-} from './location-row.ts'
+import { draftColumns, draftValues, type LocationRow, locationColumns, locationFromRow } from './location-row.ts'
 
 /** A location after a change, the interval whose prices change, and its recost request; null if no price changes. */
 export type LocationChange = {
-  readonly location: StoredLocation
+  readonly location: Location
   readonly repriced: OpenInterval | null
   readonly recostRequest: OutboxMessage | null
 }
@@ -41,7 +34,7 @@ export const createLocation = async (
   transaction: TenantTransaction,
   draft: LocationDraft,
   at: number,
-): Promise<Result<StoredLocation>> => {
+): Promise<Result<Location>> => {
   const { accountId, liveMode, query } = transaction
   const id = newId('location', at)
   await query(sql`
@@ -54,14 +47,14 @@ export const createLocation = async (
 }
 
 /** Retrieve a location; null if there is none or it was deleted. */
-export const retrieveLocation = async (transaction: TenantTransaction, id: string): Promise<StoredLocation | null> => {
+export const retrieveLocation = async (transaction: TenantTransaction, id: string): Promise<Location | null> => {
   const { rows } = await transaction.query<LocationRow>(sql`
     select ${locationColumns} from locations where ${ownedBy(transaction)} and id = ${id} and ${isActive}`)
   return rows[0] === undefined ? null : locationFromRow(rows[0])
 }
 
 /** Retrieve a location and lock it and its tariffs until the transaction ends. */
-export const lockLocation = async (transaction: TenantTransaction, id: string): Promise<StoredLocation | null> => {
+export const lockLocation = async (transaction: TenantTransaction, id: string): Promise<Location | null> => {
   // A separate statement, because a statement that waits for a lock reads data from before the wait.
   await transaction.query(sql`select 1 from locations where ${ownedBy(transaction)} and id = ${id} for update`)
   return retrieveLocation(transaction, id)
@@ -74,7 +67,7 @@ export const lockLocation = async (transaction: TenantTransaction, id: string): 
 export const lockLocations = async (
   { query }: OperatorTransaction,
   keys: readonly LocationKey[],
-): Promise<readonly StoredLocation[]> => {
+): Promise<readonly Location[]> => {
   const named = sql`(account_id, live_mode, id) in (
     select * from unnest(${keys.map(({ accountId }) => accountId)}::text[],
       ${keys.map(({ liveMode }) => liveMode)}::boolean[], ${keys.map(({ locationId }) => locationId)}::text[]))`
@@ -94,7 +87,7 @@ export const lockLocations = async (
  */
 export const updateLocation = async (
   transaction: TenantTransaction,
-  before: StoredLocation,
+  before: Location,
   draft: LocationDraft,
   at: number,
 ): Promise<Result<LocationChange>> => {
@@ -184,7 +177,7 @@ export const deleteLocation = async (
   transaction: TenantTransaction,
   id: string,
   at: number,
-): Promise<Result<StoredLocation>> => {
+): Promise<Result<Location>> => {
   const [location] = await deleteLocationsOf(transaction, sql`id = ${id}`, at)
   return location === undefined ? notFound : accepted(location)
 }
@@ -194,7 +187,7 @@ export const listLocations = async (
   transaction: TenantTransaction,
   filter: { readonly referenceId: string | null; readonly customerId: string | null },
   paging: Paging,
-): Promise<Result<Page<StoredLocation>>> => {
+): Promise<Result<Page<Location>>> => {
   const page = await readPage<LocationRow>(
     transaction.query,
     {
@@ -217,7 +210,7 @@ export const deleteLocationsOf = async (
   transaction: TenantTransaction,
   condition: Sql,
   at: number,
-): Promise<readonly StoredLocation[]> => {
+): Promise<readonly Location[]> => {
   const { query } = transaction
   const owned = ownedBy(transaction)
   // Locks are taken in the order of ids to avoid deadlocks. The next statement sees the changes that held the locks

@@ -2,6 +2,7 @@ import sql from 'sql-template-tag'
 import { afterAll, describe, expect, it } from 'vitest'
 import { linkSources } from '../../../../services/background/market-feeds/feed-links.ts'
 import { sharedSources } from '../../../../services/domain/market-feed/shared-sources.ts'
+import type { LocationDraft } from '../../../../services/domain/registry/location.ts'
 import { marketAreasOf } from '../../../../services/platform/geocoding/geocode.ts'
 import type { OutboxMessage } from '../../../../services/platform/postgres/events/outbox.ts'
 import {
@@ -15,7 +16,6 @@ import {
   listMarkets,
   marketOfArea,
 } from '../../../../services/platform/postgres/pricing/markets.ts'
-import type { LocationDraft } from '../../../../services/platform/postgres/registry/location-row.ts'
 import { createLocation, retrieveLocation } from '../../../../services/platform/postgres/registry/locations.ts'
 import { withOperator, withTenant } from '../../../../services/platform/postgres/transaction.ts'
 import { acceptedValue } from '../../../support/accepted-value.ts'

@@ -36,13 +36,17 @@ describe('a customer', () => {
   })
 
   it('can be created without members; null means absent', () => {
-    expect(create({})).toEqual({ ok: true, value: {} })
-    expect(create({ reference_id: null, metadata: null })).toEqual({ ok: true, value: {} })
+    const value = { referenceId: null, displayName: null, metadata: {} }
+    expect(create({})).toEqual({ ok: true, value })
+    expect(create({ reference_id: null, metadata: null })).toEqual({ ok: true, value })
   })
 
   it('keeps members that a PATCH omits and clears members that a PATCH sets to null', () => {
-    expect(update({})).toEqual({ ok: true, value: {} })
-    expect(update({ reference_id: null })).toEqual({ ok: true, value: { reference_id: null } })
+    expect(update({})).toEqual({ ok: true, value: { sent: {}, change: {} } })
+    expect(update({ reference_id: null, metadata: null })).toEqual({
+      ok: true,
+      value: { sent: { reference_id: null, metadata: {} }, change: { referenceId: null, metadata: {} } },
+    })
   })
 
   it.each([

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { RequestedInterval } from '../../../../services/contract/prices/price-request.ts'
 import { priceSeries } from '../../../../services/domain/price/price-series.ts'
+import type { Location } from '../../../../services/domain/registry/location.ts'
+import type { PendingTariff } from '../../../../services/domain/tariff/pending-tariff.ts'
 import { createPricingPool } from '../../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../../services/domain/tariff/snapshot.ts'
 import type { Tariff } from '../../../../services/domain/tariff/tariff.ts'
-import type { PendingTariff, StoredLocation } from '../../../../services/platform/postgres/registry/location-row.ts'
 import { refuseSeries } from '../../../../services/query-service/prices/gather-prices.ts'
 import { allDay, at, pricing, rate, tariff } from '../../../support/oracle/tables.ts'
 
@@ -12,7 +13,7 @@ const dayMs = 86_400_000
 const start = at('2026-01-01T00:00:00Z')
 const span: RequestedInterval = { start, end: start + dayMs, startOffset: 0, endOffset: 60, direction: 'IMPORT' }
 
-const location = (more: Partial<StoredLocation>): StoredLocation => ({
+const location = (more: Partial<Location>): Location => ({
   id: 'loc_1',
   accountId: 'acc_1',
   liveMode: false,
@@ -38,7 +39,7 @@ const location = (more: Partial<StoredLocation>): StoredLocation => ({
 /** Return the refusal of the prices of an interval, for the tariffs that a location has or had. */
 const refusalOf = (
   tariffs: readonly Tariff[],
-  more: Partial<StoredLocation> = {},
+  more: Partial<Location> = {},
   apiVersion: 'current' | 'earlier' = 'current',
 ) => {
   const snapshot = compileSnapshot(pricing('Europe/Berlin', [...tariffs]), createPricingPool())
