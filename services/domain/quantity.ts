@@ -1,3 +1,4 @@
+import type { Interval } from './interval.ts'
 import { accepted, type Result, refused } from './refusal.ts'
 import { trimEnd } from './trim-end.ts'
 
@@ -88,6 +89,16 @@ export const cumulativeShare = (amount: bigint, elapsed: number, length: number)
   }
   return mulDivHalfEven(amount, BigInt(elapsed), BigInt(length))
 }
+
+/**
+ * Return the share of an amount of an interval in a part of the interval: the difference of the cumulative shares at the
+ * ends of the part. Law: shares of contiguous parts add up to the share of their union.
+ * Source: docs/rules/costs.md #cumulative-shares.
+ */
+export const shareWithin = (amount: bigint, { start, end }: Interval, part: Interval): bigint =>
+  part.end - part.start === end - start
+    ? amount
+    : cumulativeShare(amount, part.end - start, end - start) - cumulativeShare(amount, part.start - start, end - start)
 
 /** Multiply by a factor in 1e-9: a × b / 1e9, half to even. */
 export const timesNano = (a: bigint, b: bigint): bigint => {

@@ -1,7 +1,8 @@
 import { type CalendarUnit, calendarEdges, type TimeZone } from '../civil-time.ts'
 import type { Interval } from '../interval.ts'
-import { cumulativeShare, type Energy, type Money } from '../quantity.ts'
+import { type Energy, type Money, shareWithin } from '../quantity.ts'
 import { fullConfidence } from '../record/record.ts'
+import { cutAtEdges } from './bucket-parts.ts'
 import { addToMean, type ConfidenceMean, confidenceOfMean, createMean } from './confidence-mean.ts'
 
 /** Stored piece of a row. Its confidence (1e-4) is that of the price, without the confidence of the record. */
@@ -91,76 +92,39 @@ const createBucket = (start: number, end: number): BucketTotals => ({
   unpricedEnergy: 0n,
 })
 
-/** Return the index of the last bucket that begins at or before an instant; -1 before the first. */
-const bucketAt = (buckets: readonly BucketTotals[], at: number): number => {
-  let low = 0
-  let high = buckets.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((buckets[middle] as BucketTotals).start <= at) low = middle + 1
-    else high = middle
-  }
-  return low - 1
-}
+/** Buckets with their edges. */
+type Buckets = { readonly edges: readonly number[]; readonly totals: readonly BucketTotals[] }
 
-type BucketShare = Interval & { readonly bucket: BucketTotals; readonly share: (amount: bigint) => bigint }
-
-/**
- * Cut an interval of a row at the edges of the buckets. Each share takes its cumulative part of any amount.
- * An interval without length belongs to the bucket of its instant. If it ends a row that has length, it belongs to the
- * bucket of the last ms before its instant.
- */
-const bucketSharesOf = (buckets: readonly BucketTotals[], piece: Interval, row: Interval): BucketShare[] => {
-  if (piece.start === piece.end) {
-    const at = piece.end === row.end && row.start < row.end ? piece.end - 1 : piece.end
-    const bucket = buckets[bucketAt(buckets, at)]
-    return bucket !== undefined && at < bucket.end ? [{ ...piece, bucket, share: amount => amount }] : []
-  }
-  const length = piece.end - piece.start
-  const shares: BucketShare[] = []
-  for (let index = Math.max(0, bucketAt(buckets, piece.start)); index < buckets.length; index += 1) {
-    const bucket = buckets[index] as BucketTotals
-    if (bucket.start >= piece.end) break
-    const [start, end] = [Math.max(piece.start, bucket.start), Math.min(piece.end, bucket.end)]
-    if (start >= end) continue
-    const [from, to] = [start - piece.start, end - piece.start]
-    shares.push({
-      start,
-      end,
-      bucket,
-      share: amount => cumulativeShare(amount, to, length) - cumulativeShare(amount, from, length),
-    })
-  }
-  return shares
-}
-
-const addPricedRow = (buckets: readonly BucketTotals[], row: CostRow): void => {
+const addPricedRow = ({ edges, totals }: Buckets, row: CostRow): void => {
   for (const piece of row.pieces) {
-    for (const { bucket, start, end, share } of bucketSharesOf(buckets, piece, row)) {
-      const energy = share(piece.energy)
+    for (const part of cutAtEdges(edges, piece, row)) {
+      const bucket = totals[part.bucket] as BucketTotals
+      const energy = shareWithin(piece.energy, piece, part)
       bucket.energy += energy
-      bucket.cost += share(piece.cost)
+      bucket.cost += shareWithin(piece.cost, piece, part)
       if (isEstimated(row)) bucket.estimatedEnergy += energy
       if (isProvisional(piece)) bucket.provisionalEnergy += energy
-      addToMean(bucket.mean, energy, end - start, BigInt(row.recordConfidence * piece.confidence) * 100n)
+      addToMean(bucket.mean, energy, part.end - part.start, BigInt(row.recordConfidence * piece.confidence) * 100n)
     }
   }
 }
 
-const addUnpricedRow = (buckets: readonly BucketTotals[], row: CostRow): void => {
+const addUnpricedRow = ({ edges, totals }: Buckets, row: CostRow): void => {
   const pieces = row.pieces.length === 0 ? [row] : row.pieces
   for (const piece of pieces) {
-    for (const { bucket, start, end, share } of bucketSharesOf(buckets, piece, row)) {
-      const energy = share(piece.energy)
+    for (const part of cutAtEdges(edges, piece, row)) {
+      const bucket = totals[part.bucket] as BucketTotals
+      const energy = shareWithin(piece.energy, piece, part)
       bucket.unpricedEnergy += energy
-      addToMean(bucket.mean, energy, end - start, 0n)
+      addToMean(bucket.mean, energy, part.end - part.start, 0n)
     }
   }
 }
 
 /** Count a row in each bucket that it shares time with. */
-const countRow = (buckets: readonly BucketTotals[], row: CostRow): void => {
-  for (const { bucket } of bucketSharesOf(buckets, row, row)) {
+const countRow = ({ edges, totals }: Buckets, row: CostRow): void => {
+  for (const part of cutAtEdges(edges, row, row)) {
+    const bucket = totals[part.bucket] as BucketTotals
     bucket.records += 1
     if (row.cost === null) bucket.unpricedRecords += 1
   }
@@ -171,8 +135,8 @@ const elementOf = ({ mean, ...bucket }: BucketTotals): EnergyCostElement => ({
   confidence: confidenceOfMean(mean, 100_000_000n) ?? 10_000,
 })
 
-const addBucketRows = (buckets: readonly BucketTotals[], rows: BucketRows): void => {
-  const bucket = buckets[rows.bucket] as BucketTotals
+const addBucketRows = ({ totals }: Buckets, rows: BucketRows): void => {
+  const bucket = totals[rows.bucket] as BucketTotals
   bucket.records += rows.records
   bucket.energy += rows.energy
   bucket.cost += rows.cost
@@ -198,14 +162,15 @@ export const costInBuckets = (
   rows: Iterable<CostRow>,
   bucketRows: Iterable<BucketRows> = [],
 ): EnergyCostElement[] => {
-  const buckets = edges.slice(1).map((end, index) => createBucket(edges[index] as number, end))
+  const totals = edges.slice(1).map((end, index) => createBucket(edges[index] as number, end))
+  const buckets = { edges, totals }
   for (const sums of bucketRows) addBucketRows(buckets, sums)
   for (const row of rows) {
     countRow(buckets, row)
     if (row.cost === null) addUnpricedRow(buckets, row)
     else addPricedRow(buckets, row)
   }
-  return buckets.map(elementOf)
+  return totals.map(elementOf)
 }
 
 /** Requested interval and the calendar unit of its elements; `aggregation` null means one element for the interval. */

@@ -1,5 +1,5 @@
 import { type Interval, overlaps } from '../interval.ts'
-import { cumulativeShare, divideHalfEven, type Energy, type Price } from '../quantity.ts'
+import { divideHalfEven, type Energy, type Price, shareWithin } from '../quantity.ts'
 import { firstIndexFrom } from '../sorted.ts'
 import type { ExpectedGeneration, PlannedDevice, PlanPrice, Power } from './amount-request.ts'
 import type { FlowProblem } from './flow-problem.ts'
@@ -33,12 +33,15 @@ export const priceGeneration = (
       .map(price => {
         const [start, end] = [Math.max(one.start, price.start), Math.min(one.end, price.end)]
         const confidence = Math.round((one.confidence * price.confidence) / 1_000_000)
-        return { start, end, energy: shareOf(one, start, end), confidence, price: price.steps[0]?.price ?? 0n }
+        return {
+          start,
+          end,
+          energy: shareWithin(one.energy, one, { start, end }),
+          confidence,
+          price: price.steps[0]?.price ?? 0n,
+        }
       }),
   )
-
-const shareOf = ({ start, end, energy }: ExpectedGeneration, from: number, to: number): Energy =>
-  cumulativeShare(energy, to - start, end - start) - cumulativeShare(energy, from - start, end - start)
 
 /**
  * Cut the priced time of the windows into slots, also at `cuts`. Time outside every window is left out.
@@ -86,7 +89,7 @@ const windowTest = (devices: readonly PlannedDevice[]): ((at: number) => boolean
 const generationIn = (activeGeneration: readonly PricedGeneration[], start: number, end: number): SlotGeneration => {
   let [energy, weighted] = [0n, 0n]
   for (const one of activeGeneration) {
-    const share = shareOf(one, start, end)
+    const share = shareWithin(one.energy, one, { start, end })
     energy += share
     weighted += share * BigInt(one.confidence)
   }

@@ -1,7 +1,7 @@
 import { costRecord, type EnergyCut } from '../cost/cost-record.ts'
 import type { CostRow, StoredPiece } from '../cost/energy-cost.ts'
 import { dayMs, type Interval } from '../interval.ts'
-import { cumulativeShare, type Energy, type Price } from '../quantity.ts'
+import { type Energy, type Price, shareWithin } from '../quantity.ts'
 import type { EnergyFlowDirection } from '../record/record.ts'
 import { addChanges } from '../recost/counted-energy.ts'
 import { visitPriceSegments } from '../tariff/evaluate.ts'
@@ -92,13 +92,10 @@ const cutPiece = (piece: PricedPiece, segments: readonly TariffSegment[]): reado
     if (last !== undefined && isSameSplit(last, split)) splits[splits.length - 1] = { ...last, end }
     else splits.push(split)
   }
-  const length = piece.end - piece.start
+  const whole = splits.length === 1 ? null : piece
   return splits.map(split => {
-    const [from, to] = [split.start - piece.start, split.end - piece.start]
-    const share = (amount: bigint): bigint =>
-      splits.length === 1 ? amount : cumulativeShare(amount, to, length) - cumulativeShare(amount, from, length)
-    const whole = splits.length === 1 ? null : piece
-    return { ...piece, ...split, energy: share(piece.energy), cost: share(piece.cost), whole }
+    const [energy, cost] = [shareWithin(piece.energy, piece, split), shareWithin(piece.cost, piece, split)]
+    return { ...piece, ...split, energy, cost, whole }
   })
 }
 

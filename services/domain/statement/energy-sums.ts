@@ -1,6 +1,6 @@
+import { type BucketPart, cutAtEdges } from '../cost/bucket-parts.ts'
 import { addToMean, type ConfidenceMean, confidenceOfMean, createMean } from '../cost/confidence-mean.ts'
-import type { Interval } from '../interval.ts'
-import { costOf, cumulativeShare, type Energy, type Money, type Price } from '../quantity.ts'
+import { costOf, type Energy, type Money, type Price, shareWithin } from '../quantity.ts'
 import { defaultTariffComponents, type TariffDirection, type TariffType } from '../tariff/tariff.ts'
 import type { BilledPiece, BilledRow } from './billed-row.ts'
 import type { PriceDetail } from './statement-line.ts'
@@ -95,46 +95,6 @@ export const rowFlowOf = (row: Pick<BilledRow, 'energyFlowDirection' | 'tariffDi
   if (row.tariffDirection !== 'IMPORT') return row.tariffDirection
   return row.energyFlowDirection === 'INBOUND' ? 'IMPORT' : 'SUPPLIED'
 }
-
-/** Return the index of the bucket that contains an instant; -1 before the first, the number of buckets after the last. */
-const bucketAt = (edges: readonly number[], at: number): number => {
-  let [low, high] = [0, edges.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((edges[middle] as number) <= at) low = middle + 1
-    else high = middle
-  }
-  return low - 1
-}
-
-/** Part of a piece or row in a bucket. */
-type BucketPart = Interval & { readonly bucket: number }
-
-/**
- * Return the parts of an interval of a row by bucket, as `energy-cost.ts` cuts stored pieces. An interval without length
- * belongs to the bucket of its instant, or of the last ms before it if it ends a row that has length.
- */
-const partsOf = (edges: readonly number[], piece: Interval, row: Interval): readonly BucketPart[] => {
-  const { start, end } = piece
-  const length = end - start
-  const isRowEnd = length === 0 && end === row.end && row.start < row.end
-  const first = bucketAt(edges, isRowEnd ? end - 1 : start)
-  if (length === 0 || end <= (edges[first + 1] ?? Number.NEGATIVE_INFINITY))
-    return first >= 0 && first < edges.length - 1 ? [{ start, end, bucket: first }] : []
-  const parts: BucketPart[] = []
-  for (let bucket = Math.max(0, first); bucket < edges.length - 1; bucket += 1) {
-    const [from, to] = [Math.max(start, edges[bucket] as number), Math.min(end, edges[bucket + 1] as number)]
-    if (from >= end) break
-    if (from < to) parts.push({ start: from, end: to, bucket })
-  }
-  return parts
-}
-
-/** Return the cumulative share of an amount of an interval in a part of the interval. */
-const shareOf = (amount: bigint, { start, end }: Interval, part: Interval): bigint =>
-  part.end - part.start === end - start
-    ? amount
-    : cumulativeShare(amount, part.end - start, end - start) - cumulativeShare(amount, part.start - start, end - start)
 
 /** Return the key of a component in `EnergyBuckets`. */
 export const componentKey = (flow: RowFlow, component: string): string => `${flow} ${component}`
@@ -284,16 +244,16 @@ const addPiece = (
     return
   }
   const whole = piece.whole ?? piece
-  for (const part of partsOf(sums.edges, piece, row)) {
-    const shares = { energy: shareOf(whole.energy, whole, part), cost: shareOf(whole.cost, whole, part) }
-    addPart(sums, row, piece, components, { ...part, ...shares, fee: shareOf(fee, piece, part) })
+  for (const part of cutAtEdges(sums.edges, piece, row)) {
+    const shares = { energy: shareWithin(whole.energy, whole, part), cost: shareWithin(whole.cost, whole, part) }
+    addPart(sums, row, piece, components, { ...part, ...shares, fee: shareWithin(fee, piece, part) })
   }
 }
 
 /** Add a row, in any order of rows. A row with many pieces is added in parts: its pieces [from, to). */
 export const addRow = (sums: EnergyBuckets, row: BilledRow): void => {
   const flow = rowFlowOf(row)
-  const parts = partsOf(sums.edges, row, row)
+  const parts = cutAtEdges(sums.edges, row, row)
   const records = sums.records[flow]
   for (const { bucket } of parts) records[bucket] = (records[bucket] as number) + 1
   const [only] = parts
@@ -303,8 +263,8 @@ export const addRow = (sums: EnergyBuckets, row: BilledRow): void => {
     for (const piece of row.pieces) addPiece(sums, row, flow, piece as BilledPiece, bucket)
   } else if (isInLines(flow)) {
     for (const piece of row.pieces.length === 0 ? [row] : row.pieces)
-      for (const part of partsOf(sums.edges, piece, row))
-        addConfidence(sums, 0, shareOf(piece.energy, piece, part), part.end - part.start)
+      for (const part of cutAtEdges(sums.edges, piece, row))
+        addConfidence(sums, 0, shareWithin(piece.energy, piece, part), part.end - part.start)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { CountedFlow, EnergySelection } from '../charge/charge.ts'
 import type { TimeZone } from '../civil-time.ts'
 import { type Interval, intervalsWithin } from '../interval.ts'
-import { cumulativeShare, type Energy } from '../quantity.ts'
+import { type Energy, shareWithin } from '../quantity.ts'
 import type { MeterRecord } from '../record/record.ts'
 import type { DemandGrid } from './demand-grid.ts'
 import type { RangeMeasurement } from './measurement.ts'
@@ -111,13 +111,10 @@ export const coveredParts = (
 export const energyBetween = (record: MeteredRecord, from: number, to: number): Energy => {
   const { start, end, energy, covered } = record
   if (start === end) return from <= start && start < to ? energy : 0n
-  const length = end - start
-  const between = (a: number, b: number): Energy =>
-    cumulativeShare(energy, b - start, length) - cumulativeShare(energy, a - start, length)
   const part = { start: Math.max(from, start), end: Math.min(to, end) }
   if (part.start >= part.end) return 0n
-  let sum = between(part.start, part.end)
-  if (covered.length > 0) for (const one of intervalsWithin(part, covered)) sum -= between(one.start, one.end)
+  let sum = shareWithin(energy, record, part)
+  if (covered.length > 0) for (const one of intervalsWithin(part, covered)) sum -= shareWithin(energy, record, one)
   return sum
 }
 
