@@ -1,10 +1,11 @@
+import { type CostPiece, isProvisional } from '../domain/cost/cost-piece.ts'
 import { costByDay, costRecord, type RecordCost } from '../domain/cost/cost-record.ts'
 import type { Interval } from '../domain/interval.ts'
 import type { VersionedRecord } from '../domain/recost/change-set.ts'
 import type { AccumulatorChange, AccumulatorCounts } from '../domain/tariff/accumulator.ts'
 import { hasTieredPrices } from '../domain/tariff/snapshot.ts'
 import { type PiecePacker, piecePacker } from '../platform/clickhouse/encoding/packed-pieces.ts'
-import type { CostPiece, MeterCostRow } from '../platform/clickhouse/meter-cost/meter-cost-row.ts'
+import type { MeterCostRow } from '../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import type { Assignment, StoredMessage } from '../platform/log/log.ts'
 import type { RecordPart } from '../platform/log/messages.ts'
 import type { CachedPricing } from '../platform/pricing-cache/pricing-cache.ts'
@@ -25,29 +26,6 @@ export type MessageOrigin = {
   readonly assignment: Pick<Assignment, 'topic' | 'partition'>
   readonly message: StoredMessage
 }
-
-const fullPriceConfidence = 1_000_000
-/** Rows store the confidence of a price in 1e-6; the domain calculates in 1e-4. */
-const confidenceFactor = 100
-
-const pieceOf = ({ start, energy, price, tier, cost, confidence }: RecordCost['pieces'][number]): CostPiece => ({
-  start,
-  energy,
-  price,
-  tier,
-  cost,
-  confidence: confidence * confidenceFactor,
-})
-
-/** Return a piece of an UNPRICED row. */
-const unpricedPieceOf = ({ start, energy }: RecordCost['cuts'][number]): CostPiece => ({
-  start,
-  energy,
-  price: 0n,
-  tier: 0n,
-  cost: 0n,
-  confidence: 0,
-})
 
 const noSources: readonly string[] = []
 
@@ -76,11 +54,11 @@ export const rowOf = (entry: RecordToCost, cost: RecordCost, cachedPricing: Cach
     energy: cost.energy,
     energySubmitted: cost.energy === record.energy ? null : record.energy,
     recordConfidence: record.confidence,
-    status: cost.status === 'UNPRICED' ? 'UNPRICED' : confidence < fullPriceConfidence ? 'PROVISIONAL' : 'PRICED',
+    status: cost.status === 'UNPRICED' ? 'UNPRICED' : isProvisional({ confidence }) ? 'PROVISIONAL' : 'PRICED',
     cost: cost.cost,
     currency: cachedPricing.snapshot.currencyCode,
     confidence,
-    pieces: cost.status === 'UNPRICED' ? cost.cuts.map(unpricedPieceOf) : cost.pieces.map(pieceOf),
+    pieces: cost.pieces,
     tariffIds: cost.tariffIds,
     marketSourceIds: sourcesOf(cachedPricing, entry),
     pricingRevision: cachedPricing.revision,
@@ -128,7 +106,7 @@ export function* costInSteps(
   let packer: PiecePacker | null = null
   let next = days.next()
   for (; next.done !== true; next = days.next()) {
-    for (const piece of next.value) pieces.push(pieceOf(piece))
+    for (const piece of next.value) pieces.push(piece)
     if (pieces.length >= maxUnpackedPieces) {
       packer ??= piecePacker()
       packer.add(pieces)

@@ -38,7 +38,7 @@ const rowOf = (index: number, step: number): MeterCostRow => {
     cost,
     currency: 'EUR',
     confidence: 1_000_000,
-    pieces: [{ start, energy, price: 321_000_000n, tier: 0n, cost, confidence: 1_000_000 }],
+    pieces: [{ start, end: start + 900_000, energy, price: 321_000_000n, tier: 0n, cost, confidence: 1_000_000 }],
     tariffIds: [`trf_${digits(index % 64)}`],
     marketSourceIds: [],
     pricingRevision: 1,

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
+import type { CostPiece } from '../../services/domain/cost/cost-piece.ts'
 import { noTexts } from '../../services/domain/record/record.ts'
-import type { CostPiece, MeterCostRow } from '../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
+import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { textsOf } from './partition-messages.ts'
 
 /** Return an id with a number as digits. */
@@ -26,7 +27,7 @@ export const costRow = (given: Partial<MeterCostRow> = {}): MeterCostRow => {
     cost: 750_000_000n,
     currency: 'EUR',
     confidence: 1_000_000,
-    pieces: [{ start, energy, price: 300_000_000n, tier: 0n, cost: 750_000_000n, confidence: 1_000_000 }],
+    pieces: [{ start, end, energy, price: 300_000_000n, tier: 0n, cost: 750_000_000n, confidence: 1_000_000 }],
     tariffIds: [hexId('trf_', 1)],
     marketSourceIds: [],
     pricingRevision: 1,
@@ -57,8 +58,12 @@ const someDay = fc
 const millionths = fc.integer({ min: 1, max: 1_000_000 })
 const version = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
 
-const piecesOf = (row: MeterCostRow, count: number, made: Omit<CostPiece, 'start'>): readonly CostPiece[] =>
-  Array.from({ length: count }, (_, i) => ({ ...made, start: row.start + i }))
+const piecesOf = (row: MeterCostRow, count: number, made: Omit<CostPiece, 'start' | 'end'>): readonly CostPiece[] =>
+  Array.from({ length: count }, (_, i) => ({
+    ...made,
+    start: row.start + i,
+    end: i === count - 1 ? row.end : row.start + i + 1,
+  }))
 
 /** Rows with any values that the table allows, of different records. */
 export const anyCostRows: fc.Arbitrary<readonly MeterCostRow[]> = fc.uniqueArray(
@@ -104,7 +109,11 @@ export const anyCostRows: fc.Arbitrary<readonly MeterCostRow[]> = fc.uniqueArray
         return { ...made, status: 'UNPRICED' as const, cost: null, pieces: piecesOf(made, pieces, energyAlone) }
       if (pieces > 1) return { ...made, pieces: piecesOf(made, pieces, piece) }
       const { energy: whole, confidence } = made
-      return { ...made, cost: piece.cost, pieces: [{ ...piece, start: made.start, energy: whole, confidence }] }
+      return {
+        ...made,
+        cost: piece.cost,
+        pieces: [{ ...piece, start: made.start, end: made.end, energy: whole, confidence }],
+      }
     }),
   { selector: row => row.recordId, minLength: 1, maxLength: 40 },
 )

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { AnswerOffset } from '../../domain/answer-offset.ts'
+import type { CostPiece } from '../../domain/cost/cost-piece.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { tableFormats } from '../../domain/interchange/table-format.ts'
-import { type Energy, energyScale, type Money, moneyScale, type Price } from '../../domain/quantity.ts'
+import { energyScale, moneyScale } from '../../domain/quantity.ts'
 import { type MeterRecord, recordDefaults } from '../../domain/record/record.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import {
-  confidenceScale,
   costShape,
   costToWire,
   count,
@@ -84,7 +84,8 @@ export const meterRecordDataToWire = ({ record, price }: MeterRecordView, offset
   tariff: { cost: costToWire(price) },
 })
 
-const recordConfidenceScale = 6
+/** Digits after the point of the confidence of a record or piece, in 1e-6. */
+const millionthScale = 6
 const kilowattHourScale = 9
 
 const pieceShape = z.object({
@@ -119,24 +120,13 @@ export const storedRecordShape = objectShape('mre', 'meter_record', {
 
 type RecordDirections = Pick<z.output<typeof storedRecordShape>, 'energy_flow_direction' | 'tariff_direction'>
 
-/** Part of a record at one price; confidence in 1e-4, tier in 1e-6 Wh. */
-export type StoredPieceView = {
-  readonly start: number
-  readonly end: number
-  readonly energy: Energy
-  readonly price: Price
-  readonly tier: Energy
-  readonly cost: Money
-  readonly confidence: number
-}
-
 /** Stored record; `receivedAt` in ms. */
 export type StoredRecordView = MeterRecordView & {
   readonly batchId: string | null
   readonly tariffIds: readonly string[]
   readonly pricingRevision: number
   readonly priceRevision: number | null
-  readonly pieces: readonly StoredPieceView[]
+  readonly pieces: readonly CostPiece[]
   readonly receivedAt: number
 }
 
@@ -152,7 +142,7 @@ export const storedRecordToWire = (view: StoredRecordView): z.output<typeof stor
       location_id: view.record.locationId,
       device_id: view.record.deviceId,
       status: view.price.cost === null ? 'UNPRICED' : 'PRICED',
-      confidence: scaledNumber(BigInt(view.record.confidence), recordConfidenceScale),
+      confidence: scaledNumber(BigInt(view.record.confidence), millionthScale),
       data: meterRecordDataToWire(view, utcOffset),
       energy_submitted: scaledNumber(view.record.energy, energyScale),
       batch_id: view.batchId,
@@ -164,14 +154,14 @@ export const storedRecordToWire = (view: StoredRecordView): z.output<typeof stor
     },
   )
 
-const pieceToWire = (piece: StoredPieceView) => ({
+const pieceToWire = (piece: CostPiece) => ({
   start_time: writeInstant(piece.start),
   end_time: writeInstant(piece.end),
   energy: scaledNumber(piece.energy, energyScale),
   price: scaledNumber(piece.price, moneyScale),
   tier: scaledNumber(piece.tier, kilowattHourScale),
   cost: scaledNumber(piece.cost, moneyScale),
-  confidence: scaledNumber(BigInt(piece.confidence), confidenceScale),
+  confidence: scaledNumber(BigInt(piece.confidence), millionthScale),
 })
 
 /** Return the directions of a record with the names and values of an API version. */
@@ -266,7 +256,7 @@ const example = storedRecordToWire({
       price: 300_000_000n,
       tier: 0n,
       cost: 375_000_000n,
-      confidence: 10_000,
+      confidence: 1_000_000,
     },
   ],
   receivedAt: 1_757_845_000_000,

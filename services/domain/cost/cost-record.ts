@@ -3,30 +3,28 @@ import { costOf, divideHalfEven, type Energy, type Money } from '../quantity.ts'
 import { fullConfidence, type MeterRecord } from '../record/record.ts'
 import type { AccumulatorChange, AccumulatorCounts } from '../tariff/accumulator.ts'
 import { noAccumulatorCounts } from '../tariff/accumulator.ts'
-import { confidenceOf } from '../tariff/evaluate.ts'
 import { atMarketPrice, getPlanDay, type PriceSegment, segmentIndex } from '../tariff/price-plan.ts'
 import { type DirectionPrices, type PricePeriod, type PricingSnapshot, pricePeriodIndex } from '../tariff/snapshot.ts'
 import { addToMean, confidenceOfMean, createMean } from './confidence-mean.ts'
+import { type CostPiece, unpricedPiece } from './cost-piece.ts'
 import {
   type ConfidenceWeight,
-  type CostPiece,
   changesOf,
   cutDay,
   energyShareAt,
+  pieceConfidence,
   type RecordCutting,
   startCutting,
+  type TariffPiece,
 } from './cut-record.ts'
 
-/** Part of an estimate that actuals cover or leave, with the energy that remains. */
-export type EnergyCut = Interval & { readonly energy: Energy }
-
 /**
- * Cost of a record. An UNPRICED record has no cost, no pieces and confidence 0; its energy still counts towards tiers.
+ * Cost of a record. An UNPRICED record has no cost and confidence 0; its energy still counts towards tiers.
  * `energy` counts and is charged: less than the record's energy if actuals cover an estimate. The pieces are contiguous
- * and ordered, cover the record, and add up to `energy` and `cost`.
- * `confidence` is in 1e-4. `priceConfidence` is that of the price alone, weighted by energy, in 1e-6; 0 for UNPRICED.
- * `cuts` are the covered (without energy) and remaining parts of an UNPRICED estimate, contiguous; empty if actuals cut
- * nothing.
+ * and ordered, cover the record, and add up to `energy` and `cost`. The pieces of an UNPRICED estimate are its covered
+ * (without energy) and remaining parts; it has none if actuals cut nothing.
+ * `confidence` is in 1e-4, as in answers. `priceConfidence` is that of the price alone, weighted by energy, in 1e-6; 0
+ * for UNPRICED.
  */
 export type RecordCost = {
   readonly status: 'PRICED' | 'UNPRICED'
@@ -36,37 +34,36 @@ export type RecordCost = {
   readonly priceConfidence: number
   readonly tariffIds: readonly string[]
   readonly pieces: readonly CostPiece[]
-  readonly cuts: readonly EnergyCut[]
   readonly accumulatorChanges: readonly AccumulatorChange[]
 }
 
 const noChanges: readonly AccumulatorChange[] = []
 const noIntervals: readonly Interval[] = []
-const noCuts: readonly EnergyCut[] = []
+const noPieces: readonly CostPiece[] = []
 
 /**
  * Cut a record at the ends of the covered intervals. The energies are cumulative shares from the start of the record.
  */
-const cutEnergy = (record: MeterRecord, covered: readonly Interval[]): readonly EnergyCut[] => {
-  const cuts: EnergyCut[] = []
+const cutEnergy = (record: MeterRecord, covered: readonly Interval[]): readonly CostPiece[] => {
+  const cuts: CostPiece[] = []
   let at = record.start
   const addUncovered = (end: number): void => {
-    if (at < end) cuts.push({ start: at, end, energy: energyShareAt(record, end) - energyShareAt(record, at) })
+    if (at < end) cuts.push(unpricedPiece(at, end, energyShareAt(record, end) - energyShareAt(record, at)))
   }
   for (const { start, end } of covered) {
     addUncovered(start)
-    cuts.push({ start, end, energy: 0n })
+    cuts.push(unpricedPiece(start, end, 0n))
     at = end
   }
   addUncovered(record.end)
-  return cuts.length < 2 ? noCuts : cuts
+  return cuts.length < 2 ? noPieces : cuts
 }
 
 /** Factor from 1e-4 to 1e-6. */
 const millionthsPerUnit = 100
 
 /**
- * Return the mean of the piece confidences (1e-4), weighted by energy, times `factor`, divided by `unit`, half to even.
+ * Return the mean of the piece confidences (1e-6), weighted by energy, times `factor`, divided by `unit`, half to even.
  */
 const meanConfidence = (weights: Iterable<ConfidenceWeight>, factor: number, unit: bigint): number => {
   const mean = createMean()
@@ -84,9 +81,9 @@ const confidencesOf = ({ confidence: recordConfidence }: MeterRecord, { weight, 
   return {
     confidence:
       isOneConfidence && recordConfidence === fullConfidence
-        ? first
-        : meanConfidence(pieceWeights, recordConfidence, 1_000_000n),
-    priceConfidence: isOneConfidence ? first * millionthsPerUnit : meanConfidence(pieceWeights, millionthsPerUnit, 1n),
+        ? first / millionthsPerUnit
+        : meanConfidence(pieceWeights, recordConfidence, 100_000_000n),
+    priceConfidence: isOneConfidence ? first : meanConfidence(pieceWeights, 1, 1n),
   }
 }
 
@@ -103,9 +100,9 @@ const costAtOnePrice = (prices: DirectionPrices, record: MeterRecord): RecordCos
   })
   if (end > segmentEnd || segment.commodity.length === 0) return undefined
   const cost = costOf(energy, segment.price)
-  const confidence = confidenceOf(pricePeriod, segment)
+  const confidence = pieceConfidence(pricePeriod, segment)
   const { commodityId, nonCommodityId } = pricePeriod
-  const piece: CostPiece = {
+  const piece: TariffPiece = {
     start,
     end,
     energy,
@@ -118,17 +115,16 @@ const costAtOnePrice = (prices: DirectionPrices, record: MeterRecord): RecordCos
   }
   const confidenceOfRecord =
     record.confidence === fullConfidence
-      ? confidence
-      : Number(divideHalfEven(BigInt(record.confidence * confidence), 1_000_000n))
+      ? confidence / millionthsPerUnit
+      : Number(divideHalfEven(BigInt(record.confidence * confidence), 100_000_000n))
   return {
     status: 'PRICED',
     energy,
     cost,
     confidence: confidenceOfRecord,
-    priceConfidence: confidence * millionthsPerUnit,
+    priceConfidence: confidence,
     tariffIds: pricePeriod.tariffIds,
     pieces: [piece],
-    cuts: noCuts,
     accumulatorChanges: noChanges,
   }
 }
@@ -155,8 +151,7 @@ const costOfPieces = (cutting: RecordCutting): RecordCost => {
       confidence: 0,
       priceConfidence: 0,
       tariffIds,
-      pieces: [],
-      cuts: cutEnergy(record, covered),
+      pieces: cutEnergy(record, covered),
       accumulatorChanges,
     }
   }
@@ -169,7 +164,6 @@ const costOfPieces = (cutting: RecordCutting): RecordCost => {
     priceConfidence,
     tariffIds,
     pieces,
-    cuts: noCuts,
     accumulatorChanges,
   }
 }

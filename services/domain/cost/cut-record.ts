@@ -10,26 +10,15 @@ import {
   startCursor,
   type VisitPriceSegment,
 } from '../tariff/evaluate.ts'
+import type { PriceSegment } from '../tariff/price-plan.ts'
 import type { PricePeriod, PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection, TariffType } from '../tariff/tariff.ts'
 import { type TierPrice, tierAt } from '../tariff/tier-price.ts'
+import type { CostPiece } from './cost-piece.ts'
 import { continuesSegment, type RecordSegment } from './record-segments.ts'
 
-/**
- * Part of a record at one price. `cost` is price × energy, half to even to 1e-9. `tier` is the lower bound of the
- * commodity tier.
- * `confidence` (1e-4) is that of the price. A piece without length is an impulse, or the rest of a tier cut at an
- * instant.
- */
-export type CostPiece = Interval & {
-  readonly energy: Energy
-  readonly price: Price
-  readonly tier: Energy
-  readonly cost: Money
-  readonly confidence: number
-  readonly commodityId: string | null
-  readonly nonCommodityId: string | null
-}
+/** Piece with its tariffs; null without a tariff of the type. */
+export type TariffPiece = CostPiece & { readonly commodityId: string | null; readonly nonCommodityId: string | null }
 
 /** Piece that can still grow: the next part joins it if its price is equal. `price` is null if there is no price. */
 type OpenPiece = {
@@ -44,7 +33,7 @@ type OpenPiece = {
   readonly isCovered: boolean
 }
 
-/** Energy, time and number of the pieces with one confidence (1e-4). */
+/** Energy, time and number of the pieces with one confidence (1e-6). */
 export type ConfidenceWeight = { readonly confidence: number; energy: Energy; timeMs: number; count: number }
 
 /** Running count of one accumulator while a record is cut. */
@@ -82,7 +71,7 @@ export type RecordCutting = {
   /** Index of the first covered interval that does not end before the segment. */
   firstCoveredIndex: number
   openPiece: OpenPiece | null
-  pieces: CostPiece[]
+  pieces: TariffPiece[]
   passedEnergy: Energy
   countedEnergy: Energy
   cost: Money
@@ -211,6 +200,10 @@ const instantOfShare = ({ start, end, energy }: MeterRecord, share: Energy): num
 export const countsTowardsTiers = ({ energyFlowDirection, tariffDirection }: MeterRecord): boolean =>
   !(energyFlowDirection === 'OUTBOUND' && tariffDirection === 'IMPORT')
 
+/** Return the confidence of a piece (1e-6) from the confidence of its price (1e-4). */
+export const pieceConfidence = (pricePeriod: PricePeriod, segment: PriceSegment): number =>
+  100 * confidenceOf(pricePeriod, segment)
+
 /** Add the pieces of a part of the segment: one, and one more for each tier bound that its energy passes. */
 const cutPart = (
   cutting: RecordCutting,
@@ -245,7 +238,7 @@ const cutPart = (
     const price = commodity === undefined ? null : commodity.aggregate + nonCommodity.aggregate
     const tier = commodity?.from ?? 0n
     const energy = isCovered ? 0n : share
-    const confidence = confidenceOf(pricePeriod, priceSegment)
+    const confidence = pieceConfidence(pricePeriod, priceSegment)
     appendPiece(cutting, {
       start: at,
       end,

@@ -4,9 +4,7 @@ import { type Energy, type Money, shareWithin } from '../quantity.ts'
 import { fullConfidence } from '../record/record.ts'
 import { cutAtEdges } from './bucket-parts.ts'
 import { addToMean, type ConfidenceMean, confidenceOfMean, createMean } from './confidence-mean.ts'
-
-/** Stored piece of a row. Its confidence (1e-4) is that of the price, without the confidence of the record. */
-export type StoredPiece = Interval & { readonly energy: Energy; readonly cost: Money; readonly confidence: number }
+import { type CostPiece, isProvisional } from './cost-piece.ts'
 
 /**
  * Stored row; UNPRICED if `cost` is null. The pieces are contiguous, cover the row and add up to its energy and cost. A
@@ -18,7 +16,7 @@ export type CostRow = Interval & {
   readonly energy: Energy
   readonly cost: Money | null
   readonly recordConfidence: number
-  readonly pieces: readonly StoredPiece[]
+  readonly pieces: readonly Omit<CostPiece, 'price' | 'tier'>[]
 }
 
 /**
@@ -37,16 +35,9 @@ export type EnergyCostElement = Interval & {
   readonly unpricedEnergy: Energy
 }
 
-/** Confidence of a published price in 1e-4. */
-const fullPriceConfidence = 10_000
-
 /** Return whether the energy of a row is estimated: the confidence of its record is below 1. */
 export const isEstimated = ({ recordConfidence }: Pick<CostRow, 'recordConfidence'>): boolean =>
   recordConfidence < fullConfidence
-
-/** Return whether a piece has a provisional price: a forecast, or the price after the end of a contract. */
-export const isProvisional = ({ confidence }: Pick<StoredPiece, 'confidence'>): boolean =>
-  confidence < fullPriceConfidence
 
 /**
  * Sums of the rows that lie completely within one bucket. `weighted…` are sums of energy, time (ms) and rows, each
@@ -104,7 +95,7 @@ const addPricedRow = ({ edges, totals }: Buckets, row: CostRow): void => {
       bucket.cost += shareWithin(piece.cost, piece, part)
       if (isEstimated(row)) bucket.estimatedEnergy += energy
       if (isProvisional(piece)) bucket.provisionalEnergy += energy
-      addToMean(bucket.mean, energy, part.end - part.start, BigInt(row.recordConfidence * piece.confidence) * 100n)
+      addToMean(bucket.mean, energy, part.end - part.start, BigInt(row.recordConfidence * piece.confidence))
     }
   }
 }

@@ -1,5 +1,6 @@
-import { costRecord, type EnergyCut } from '../cost/cost-record.ts'
-import type { CostRow, StoredPiece } from '../cost/energy-cost.ts'
+import type { CostPiece } from '../cost/cost-piece.ts'
+import { costRecord } from '../cost/cost-record.ts'
+import type { CostRow } from '../cost/energy-cost.ts'
 import { dayMs, type Interval } from '../interval.ts'
 import { type Energy, type Price, shareWithin } from '../quantity.ts'
 import type { EnergyFlowDirection } from '../record/record.ts'
@@ -15,23 +16,19 @@ import type { CountsAtStarts, RecordToPrice } from './counts-at-starts.ts'
  * Piece of a record with one price and one non-commodity price, both per kWh. The ids are null without a tariff of the
  * type. `whole`: the stored piece, if the piece is a part of one.
  */
-export type BilledPiece = StoredPiece & {
-  readonly price: Price
+export type BilledPiece = Omit<CostPiece, 'tier'> & {
   readonly nonCommodityPrice: Price
   readonly commodityId: string | null
   readonly nonCommodityId: string | null
-  readonly whole: StoredPiece | null
+  readonly whole: Pick<CostPiece, 'start' | 'end' | 'energy' | 'cost'> | null
 }
 
 /** Row of a record, stored or priced by other tariffs; UNPRICED if `cost` is null. */
 export type BilledRow = CostRow & {
   readonly energyFlowDirection: EnergyFlowDirection
   readonly tariffDirection: TariffDirection
-  readonly pieces: readonly (StoredPiece | BilledPiece)[]
+  readonly pieces: readonly (CostRow['pieces'][number] | BilledPiece)[]
 }
-
-/** Piece with its price and the lower bound of its commodity tier. */
-export type PricedPiece = StoredPiece & { readonly price: Price; readonly tier: Energy }
 
 type PriceSplit = Interval & Pick<BilledPiece, 'nonCommodityPrice' | 'commodityId' | 'nonCommodityId'>
 
@@ -69,7 +66,7 @@ const createSegmentLookup = (snapshot: PricingSnapshot) => {
 }
 
 /** Return the non-commodity price of a piece in a segment. With tiers it is the rest of the price of the piece. */
-const nonCommodityPriceOf = ({ segment }: TariffSegment, piece: PricedPiece): Price => {
+const nonCommodityPriceOf = ({ segment }: TariffSegment, piece: CostPiece): Price => {
   const [nonCommodity] = segment.nonCommodity
   return segment.nonCommodity.length === 1 || segment.commodity.length === 0
     ? (nonCommodity?.aggregate ?? 0n)
@@ -82,7 +79,7 @@ const isSameSplit = (a: PriceSplit, b: PriceSplit): boolean =>
   a.nonCommodityId === b.nonCommodityId
 
 /** Cut a piece where its non-commodity price or its tariffs change, in cumulative shares. */
-const cutPiece = (piece: PricedPiece, segments: readonly TariffSegment[]): readonly BilledPiece[] => {
+const cutPiece = (piece: CostPiece, segments: readonly TariffSegment[]): readonly BilledPiece[] => {
   const splits: PriceSplit[] = []
   for (const segment of segments) {
     const { start, end, commodityId, nonCommodityId } = segment
@@ -106,7 +103,7 @@ const cutPiece = (piece: PricedPiece, segments: readonly TariffSegment[]): reado
  */
 export const createPieceBiller = (
   snapshot: PricingSnapshot,
-): ((direction: TariffDirection, pieces: readonly PricedPiece[]) => readonly BilledPiece[]) => {
+): ((direction: TariffDirection, pieces: readonly CostPiece[]) => readonly BilledPiece[]) => {
   const segmentsOfPiece = createSegmentLookup(snapshot)
   return (direction, pieces) => {
     const billed: BilledPiece[] = []
@@ -126,8 +123,6 @@ export const createPieceBiller = (
   }
 }
 
-const unpricedPiece = (cut: EnergyCut): StoredPiece => ({ ...cut, cost: 0n, confidence: 0 })
-
 /**
  * Price records by tariffs, one at a time, as rows of a statement. The records are sorted by start, end and id, and
  * contain all records that count for tiers. `atStarts` are their `countsAtStarts`. `isBilled` selects the records of
@@ -146,10 +141,10 @@ export function* priceRows(
     const { energyFlowDirection, tariffDirection, start, end, confidence: recordConfidence } = record
     const atStart = atStarts.get(record)
     const before = atStart === undefined ? counts : new Map([...counts, ...atStart])
-    const { energy, cost, pieces, cuts, accumulatorChanges } = costRecord(snapshot, record, before, record.covered)
+    const { energy, cost, pieces, accumulatorChanges } = costRecord(snapshot, record, before, record.covered)
     addChanges(counts, accumulatorChanges)
     if (!isBilled(record)) continue
-    const billed = cost === null ? cuts.map(unpricedPiece) : billPieces(tariffDirection, pieces)
+    const billed = cost === null ? pieces : billPieces(tariffDirection, pieces)
     yield {
       energyFlowDirection,
       tariffDirection,

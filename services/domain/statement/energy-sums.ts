@@ -53,7 +53,7 @@ type PieceComponents = {
   readonly fee: ComponentSums | null
 }
 
-/** Pieces with one confidence (1e-10) that are not in the mean yet. */
+/** Pieces with one confidence (1e-12) that are not in the mean yet. */
 type ConfidenceRun = { confidence: number; energy: Energy; timeMs: number; count: number }
 
 /**
@@ -181,7 +181,7 @@ const addConfidence = (sums: EnergyBuckets, confidence: number, energy: Energy, 
 }
 
 const closeRun = ({ run, mean }: EnergyBuckets): void => {
-  if (run.count > 0) addToMean(mean, run.energy, run.timeMs, BigInt(run.confidence) * 100n, BigInt(run.count))
+  if (run.count > 0) addToMean(mean, run.energy, run.timeMs, BigInt(run.confidence), BigInt(run.count))
   run.energy = 0n
   run.timeMs = run.count = 0
 }

@@ -1,4 +1,5 @@
-import { type CostRow, isEstimated, isProvisional, type StoredPiece } from '../cost/energy-cost.ts'
+import { type CostPiece, isProvisional } from '../cost/cost-piece.ts'
+import { type CostRow, isEstimated } from '../cost/energy-cost.ts'
 import type { Interval } from '../interval.ts'
 import type { Energy } from '../quantity.ts'
 
@@ -31,7 +32,7 @@ const addTime = (times: ProvisionalTime[], { start, end }: Interval, energy: Ene
 export const addUncertain = (
   { estimated, provisional, times }: UncertainEnergy,
   row: Pick<CostRow, 'recordConfidence'>,
-  piece: Pick<StoredPiece, 'confidence' | 'energy'>,
+  piece: Pick<CostPiece, 'confidence' | 'energy'>,
   part: Interval & { readonly bucket: number; readonly energy: Energy },
 ): void => {
   const { bucket, energy } = part

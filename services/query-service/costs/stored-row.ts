@@ -1,24 +1,7 @@
 import type { StoredRecordView } from '../../contract/metering/meter-record-read.ts'
 import type { CostRow } from '../../domain/cost/energy-cost.ts'
-import type { CostPiece, MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
+import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import type { CostedRow } from '../../platform/clickhouse/meter-cost/meter-cost-rows.ts'
-
-/** Stored confidences are in 1e-6, confidences of the domain in 1e-4. */
-const confidenceDivisor = 100
-
-/**
- * Return the pieces of a stored row with their ends. A piece ends where the next piece starts; the last piece ends with
- * the row.
- */
-export const piecesOf = ({
-  pieces,
-  end,
-}: Pick<MeterCostRow, 'pieces' | 'end'>): readonly (CostPiece & { readonly end: number })[] =>
-  pieces.map((piece, index) => ({
-    ...piece,
-    end: pieces[index + 1]?.start ?? end,
-    confidence: piece.confidence / confidenceDivisor,
-  }))
 
 /** Convert a stored row to the row that the domain adds up. */
 export const costRowOf = (row: CostedRow): CostRow => ({
@@ -27,7 +10,7 @@ export const costRowOf = (row: CostedRow): CostRow => ({
   energy: row.energy,
   cost: row.cost,
   recordConfidence: row.recordConfidence,
-  pieces: piecesOf(row),
+  pieces: row.pieces,
 })
 
 /** Prefix of the id of a record. */
@@ -51,6 +34,6 @@ export const recordViewOf = (row: MeterCostRow, isImplausible = false): StoredRe
   pricingRevision: row.pricingRevision,
   priceRevision: row.marketSourceIds.length === 0 ? null : Number(row.priceRevision),
   // The pieces of an unpriced estimate have no price to explain.
-  pieces: row.cost === null ? [] : piecesOf(row),
+  pieces: row.cost === null ? [] : row.pieces,
   receivedAt: row.receivedAt,
 })

@@ -88,12 +88,8 @@ const refineBuckets = (rows: RowSource, coarse: readonly EnergyBucket[]): Promis
 }
 
 /** Return the intervals of an estimate that actuals cover: its pieces without energy. */
-const coveredIntervals = ({ energySubmitted, end, pieces }: MeterCostRow): readonly Interval[] =>
-  energySubmitted === null
-    ? []
-    : pieces
-        .map(({ start, energy }, index) => ({ start, end: pieces[index + 1]?.start ?? end, energy }))
-        .filter(piece => piece.energy === 0n && piece.end > piece.start)
+const coveredIntervals = ({ energySubmitted, pieces }: MeterCostRow): readonly Interval[] =>
+  energySubmitted === null ? [] : pieces.filter(({ start, end, energy }) => energy === 0n && end > start)
 
 const submittedOf = (row: MeterCostRow): MeterRecord => ({
   ...row,

@@ -103,13 +103,8 @@ const generationOf = ({
   pieces.length === 0
     ? [{ start, end, energy, confidence }]
     : pieces
-        .map((piece, index) => ({
-          start: piece.start,
-          end: pieces[index + 1]?.start ?? end,
-          energy: piece.energy,
-          confidence,
-        }))
         .filter(piece => piece.end > piece.start && piece.energy > 0n)
+        .map(piece => ({ start: piece.start, end: piece.end, energy: piece.energy, confidence }))
 
 type GatheredPlanInput = {
   readonly location: Location

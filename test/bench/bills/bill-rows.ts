@@ -39,7 +39,7 @@ const rowOf = ({ accountId, start, lengthMs }: BillRows, locationId: string, slo
     confidence: 1_000_000,
     tariffIds: [],
     marketSourceIds: [],
-    pieces: [{ start: from, energy, price: 321_000_000n, tier: 0n, cost, confidence: 1_000_000 }],
+    pieces: [{ start: from, end: from + lengthMs, energy, price: 321_000_000n, tier: 0n, cost, confidence: 1_000_000 }],
     pricingRevision: 1,
     priceRevision: 0n,
     batchId: null,

@@ -41,7 +41,7 @@ const rowOf = (account: string, fleet: Fleet, device: number, slot: number): Met
     energySubmitted: null,
     recordConfidence: 1_000_000,
     confidence: 1_000_000,
-    pieces: [{ start, energy, price: 321_000_000n, tier: 0n, cost, confidence: 1_000_000 }],
+    pieces: [{ start, end: start + 900_000, energy, price: 321_000_000n, tier: 0n, cost, confidence: 1_000_000 }],
     tariffIds: [`trf_${hex(device % 64)}`],
     marketSourceIds: [],
     pricingRevision: 1,

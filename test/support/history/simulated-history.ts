@@ -16,8 +16,8 @@ import type { OracleCost } from '../oracle/cost.ts'
 import type { History } from './history.ts'
 import { finalRecords, inputOf } from './verify-history.ts'
 
-/** A stored confidence is in 1e-4, that of the oracle a fraction. */
-const confidenceScale = 10_000
+/** A stored confidence is in 1e-6, that of the oracle a fraction. */
+const confidenceScale = 1_000_000
 
 type PieceBiller = ReturnType<typeof createPieceBiller>
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { rowBuffer } from '../../../services/cost-worker/row-buffer.ts'
-import type { CostPiece, MeterCostRow } from '../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
+import type { CostPiece } from '../../../services/domain/cost/cost-piece.ts'
+import type { MeterCostRow } from '../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { costRow } from '../../suites/cost-rows.ts'
 
-const piece: CostPiece = { start: 0, energy: 0n, price: 0n, tier: 0n, cost: 0n, confidence: 1_000_000 }
+const piece: CostPiece = { start: 0, end: 0, energy: 0n, price: 0n, tier: 0n, cost: 0n, confidence: 1_000_000 }
 /** Row with a number of cost pieces; its price revision identifies it. */
 const rowOf = (number: number, pieces: number): MeterCostRow => ({
   ...costRow(),

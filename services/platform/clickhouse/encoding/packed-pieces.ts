@@ -1,4 +1,5 @@
-import type { CostPiece, PackedPieces } from '../meter-cost/meter-cost-row.ts'
+import type { CostPiece } from '../../../domain/cost/cost-piece.ts'
+import type { PackedPieces } from '../meter-cost/meter-cost-row.ts'
 import { rowTypes } from '../meter-cost/meter-cost-rows.ts'
 import { type BlockWriter, blockWriter, type NativeType } from './fast-path/native-block.ts'
 import { array } from './fast-path/native-types.ts'

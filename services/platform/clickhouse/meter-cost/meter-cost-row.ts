@@ -1,21 +1,9 @@
-import type { Energy, Money, Price } from '../../../domain/quantity.ts'
+import type { CostPiece } from '../../../domain/cost/cost-piece.ts'
+import type { Energy, Money } from '../../../domain/quantity.ts'
 import type { MeterRecord } from '../../../domain/record/record.ts'
 import type { Tenant } from '../../../domain/tenant.ts'
 
 export type CostStatus = 'PRICED' | 'PROVISIONAL' | 'UNPRICED'
-
-/**
- * Part of a record at one price. Pieces are contiguous from start to end of the record. `tier`: lower bound in 1e-6 Wh.
- * `confidence` in 1e-6.
- */
-export type CostPiece = {
-  readonly start: number
-  readonly energy: Energy
-  readonly price: Price
-  readonly tier: Energy
-  readonly cost: Money
-  readonly confidence: number
-}
 
 /**
  * Encoded pieces of a row that waits for its insert: their count, and the bytes of each column of `pieces` in the order

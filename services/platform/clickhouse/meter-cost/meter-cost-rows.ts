@@ -1,4 +1,5 @@
 import { textMembers } from '../../../contract/metering/record-fields.ts'
+import type { CostPiece } from '../../../domain/cost/cost-piece.ts'
 import {
   type BlockReader,
   type ColumnValues,
@@ -23,7 +24,7 @@ import {
   uint32,
   uint64,
 } from '../encoding/fast-path/native-types.ts'
-import type { CostPiece, MeterCostRow } from './meter-cost-row.ts'
+import type { MeterCostRow } from './meter-cost-row.ts'
 
 const energy = decimal64('Decimal(18, 6)')
 const price = decimal64('Decimal(18, 9)')
@@ -68,24 +69,12 @@ const noPieces: readonly never[] = []
 export const onlyPiece = (row: MeterCostRow): CostPiece | undefined =>
   row.pieces.length === 1 ? row.pieces[0] : undefined
 
-/** Columns of a row by name, in the order in which `decodeMeterCostRows` reads them. */
-const columnTypes = {
-  account_id: rowTypes.account,
-  live_mode: bool,
-  location_id: rowTypes.location,
-  device_id: rowTypes.device,
-  energy_flow_direction: rowTypes.flow,
-  tariff_direction: rowTypes.direction,
+/** Columns of the pieces of a row by name. */
+export const pieceTypes = {
   start_time: instant,
   end_time: instant,
-  record_id: rowTypes.bareId,
-  ...textMembers(() => rowTypes.optionalText),
   energy,
-  energy_submitted: rowTypes.nullableEnergy,
-  record_confidence: uint32,
-  status: rowTypes.status,
   cost: rowTypes.nullableMoney,
-  currency,
   confidence: uint32,
   price,
   tier: energy,
@@ -95,6 +84,23 @@ const columnTypes = {
   'pieces.tier': rowTypes.energies,
   'pieces.cost': rowTypes.costs,
   'pieces.confidence': rowTypes.confidences,
+}
+
+/** Columns of a row by name, in the order in which `decodeMeterCostRows` reads them. */
+const columnTypes = {
+  ...pieceTypes,
+  account_id: rowTypes.account,
+  live_mode: bool,
+  location_id: rowTypes.location,
+  device_id: rowTypes.device,
+  energy_flow_direction: rowTypes.flow,
+  tariff_direction: rowTypes.direction,
+  record_id: rowTypes.bareId,
+  ...textMembers(() => rowTypes.optionalText),
+  energy_submitted: rowTypes.nullableEnergy,
+  record_confidence: uint32,
+  status: rowTypes.status,
+  currency,
   tariff_ids: rowTypes.tariffs,
   market_source_ids: rowTypes.sources,
   pricing_revision: uint32,
@@ -111,24 +117,12 @@ export const meterCostColumns: readonly string[] = Object.keys(columnTypes)
 
 /** Types of the columns that `costedColumns` names. */
 const costedTypes = {
+  ...pieceTypes,
   device_id: columnTypes.device_id,
   energy_flow_direction: columnTypes.energy_flow_direction,
   tariff_direction: columnTypes.tariff_direction,
-  start_time: columnTypes.start_time,
-  end_time: columnTypes.end_time,
   record_reference_id: columnTypes.record_reference_id,
-  energy: columnTypes.energy,
   record_confidence: columnTypes.record_confidence,
-  cost: columnTypes.cost,
-  confidence: columnTypes.confidence,
-  price: columnTypes.price,
-  tier: columnTypes.tier,
-  'pieces.start_time': columnTypes['pieces.start_time'],
-  'pieces.energy': columnTypes['pieces.energy'],
-  'pieces.price': columnTypes['pieces.price'],
-  'pieces.tier': columnTypes['pieces.tier'],
-  'pieces.cost': columnTypes['pieces.cost'],
-  'pieces.confidence': columnTypes['pieces.confidence'],
   version: columnTypes.version,
 }
 
@@ -173,11 +167,6 @@ export const decodeListedRows = (bytes: Buffer): (MeterCostRow & { readonly piec
     return rows.map((row, index) => ({ ...row, pieceCount: Number(counts[index] ?? 0n) }))
   })
 
-type PieceColumns = Omit<
-  ColumnValues<typeof costedTypes>,
-  'device_id' | 'energy_flow_direction' | 'tariff_direction' | 'end_time' | 'record_reference_id' | 'version'
->
-
 const readRows = (from: BlockReader, count: number): readonly MeterCostRow[] => {
   const columns = readColumns(from, columnTypes, count)
   return columns.account_id.map((accountId, i) => ({
@@ -212,11 +201,17 @@ const readRows = (from: BlockReader, count: number): readonly MeterCostRow[] => 
   }))
 }
 
-const piecesOf = (columns: PieceColumns, i: number): readonly CostPiece[] => {
+/**
+ * Return the pieces of a row. A piece ends where the next piece starts; the last piece ends with the row. Columns of the
+ * row store an only piece.
+ */
+export const piecesOf = (columns: ColumnValues<typeof pieceTypes>, i: number): readonly CostPiece[] => {
   const starts = valueAt(columns['pieces.start_time'], i)
+  const end = valueAt(columns.end_time, i)
   if (starts.length > 0) {
     return starts.map((start, piece) => ({
       start,
+      end: starts[piece + 1] ?? end,
       energy: valueAt(valueAt(columns['pieces.energy'], i), piece),
       price: valueAt(valueAt(columns['pieces.price'], i), piece),
       tier: valueAt(valueAt(columns['pieces.tier'], i), piece),
@@ -228,5 +223,5 @@ const piecesOf = (columns: PieceColumns, i: number): readonly CostPiece[] => {
   if (cost === null) return noPieces
   const start = valueAt(columns.start_time, i)
   const [energy, price, tier] = [valueAt(columns.energy, i), valueAt(columns.price, i), valueAt(columns.tier, i)]
-  return [{ start, energy, price, tier, cost, confidence: valueAt(columns.confidence, i) }]
+  return [{ start, end, energy, price, tier, cost, confidence: valueAt(columns.confidence, i) }]
 }

@@ -1,13 +1,12 @@
+import type { CostPiece } from '../../../domain/cost/cost-piece.ts'
 import type { Interval } from '../../../domain/interval.ts'
 import type { Energy, Money } from '../../../domain/quantity.ts'
-import type { PricedPiece } from '../../../domain/statement/billed-row.ts'
 import type { RecordToPrice } from '../../../domain/statement/counts-at-starts.ts'
 import type { EarlierRecords } from '../../../domain/statement/earlier-records.ts'
 import { coveredParts } from '../../../domain/statement/metered-energy.ts'
 import { type ClickHouse, readSmall } from '../clickhouse.ts'
 import {
   type BlockReader,
-  type ColumnValues,
   decodeBlocks,
   decodeEachBlock,
   readColumn,
@@ -31,7 +30,7 @@ import {
   type Tenant,
   tenantIs,
 } from './meter-cost-reads.ts'
-import { rowTypes } from './meter-cost-rows.ts'
+import { piecesOf, pieceTypes, rowTypes } from './meter-cost-rows.ts'
 
 /**
  * Stored row as statements read it. `record` has the energy as submitted. `energy` is the energy that counts. UNPRICED
@@ -41,67 +40,27 @@ export type StatementRow = {
   readonly record: RecordToPrice
   readonly energy: Energy
   readonly cost: Money | null
-  readonly pieces: readonly PricedPiece[]
+  readonly pieces: readonly CostPiece[]
 }
 
 /** Columns of a row by name, in the order in which `decodeStatementRows` reads them. */
 const columnTypes = {
+  ...pieceTypes,
   device_id: rowTypes.device,
   energy_flow_direction: rowTypes.flow,
   tariff_direction: rowTypes.direction,
-  start_time: rowTypes.instant,
-  end_time: rowTypes.instant,
   record_id: rowTypes.bareId,
   session_reference_id: optionalText,
-  energy: rowTypes.energy,
   energy_submitted: rowTypes.nullableEnergy,
   record_confidence: uint32,
-  cost: rowTypes.nullableMoney,
-  confidence: uint32,
-  price: rowTypes.price,
-  tier: rowTypes.energy,
-  'pieces.start_time': rowTypes.starts,
-  'pieces.energy': rowTypes.energies,
-  'pieces.price': rowTypes.prices,
-  'pieces.tier': rowTypes.energies,
-  'pieces.cost': rowTypes.costs,
-  'pieces.confidence': rowTypes.confidences,
 } as const
-
-type Columns = ColumnValues<typeof columnTypes>
 
 const columnNames = Object.keys(columnTypes)
   .map(name => `\`${name}\``)
   .join(', ')
 
-/** Stored confidences are in 1e-6, confidences of pieces in 1e-4. */
-const confidenceDivisor = 100
-
-const noPieces: readonly never[] = []
-
-const piecesOf = (columns: Columns, i: number): readonly PricedPiece[] => {
-  const starts = valueAt(columns['pieces.start_time'], i)
-  const end = valueAt(columns.end_time, i)
-  if (starts.length > 0) {
-    return starts.map((start, piece) => ({
-      start,
-      end: starts[piece + 1] ?? end,
-      energy: valueAt(valueAt(columns['pieces.energy'], i), piece),
-      price: valueAt(valueAt(columns['pieces.price'], i), piece),
-      tier: valueAt(valueAt(columns['pieces.tier'], i), piece),
-      cost: valueAt(valueAt(columns['pieces.cost'], i), piece),
-      confidence: valueAt(valueAt(columns['pieces.confidence'], i), piece) / confidenceDivisor,
-    }))
-  }
-  const cost = valueAt(columns.cost, i)
-  if (cost === null) return noPieces
-  const [start, energy] = [valueAt(columns.start_time, i), valueAt(columns.energy, i)]
-  const [price, tier] = [valueAt(columns.price, i), valueAt(columns.tier, i)]
-  return [{ start, end, energy, price, tier, cost, confidence: valueAt(columns.confidence, i) / confidenceDivisor }]
-}
-
 /** Return the parts of an estimate that actuals cover. A covered UNPRICED estimate without energy has no pieces. */
-const coveredOf = (row: Interval & { readonly energy: Energy }, pieces: readonly PricedPiece[]) =>
+const coveredOf = (row: Interval & { readonly energy: Energy }, pieces: readonly CostPiece[]) =>
   coveredParts(pieces.length === 0 ? [row] : pieces, true)
 
 const noIntervals: readonly Interval[] = []

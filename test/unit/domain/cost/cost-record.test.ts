@@ -109,18 +109,20 @@ describe('a record', () => {
       start: estimate.start + from * 3_600_000,
       end: estimate.start + to * 3_600_000,
     })
-    const { cuts, energy } = costRecord(snapshotOf('UTC'), estimate, undefined, [hours(1, 2), hours(4, 7)])
+    const { pieces, energy } = costRecord(snapshotOf('UTC'), estimate, undefined, [hours(1, 2), hours(4, 7)])
     // Shares of 100 over 7 hours: 14.29 → 14, 28.57 → 29, 57.14 → 57
-    expect(cuts).toEqual([
-      { ...hours(0, 1), energy: 14n },
-      { ...hours(1, 2), energy: 0n },
-      { ...hours(2, 4), energy: 28n },
-      { ...hours(4, 7), energy: 0n },
-    ])
+    expect(pieces).toEqual(
+      [
+        { ...hours(0, 1), energy: 14n },
+        { ...hours(1, 2), energy: 0n },
+        { ...hours(2, 4), energy: 28n },
+        { ...hours(4, 7), energy: 0n },
+      ].map(cut => ({ ...cut, price: 0n, tier: 0n, cost: 0n, confidence: 0 })),
+    )
     expect(energy).toBe(42n)
     // The actual covers all or nothing, so no cut is stored.
-    expect(costRecord(snapshotOf('UTC'), estimate, undefined, [hours(0, 7)]).cuts).toEqual([])
-    expect(costRecord(snapshotOf('UTC'), estimate).cuts).toEqual([])
+    expect(costRecord(snapshotOf('UTC'), estimate, undefined, [hours(0, 7)]).pieces).toEqual([])
+    expect(costRecord(snapshotOf('UTC'), estimate).pieces).toEqual([])
   })
 
   it('is unpriced if any of its time has no price, and still counts for tiers', () => {
@@ -130,7 +132,7 @@ describe('a record', () => {
     )
     const found = cost(snapshot, 'a', '2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z', kwh(24))
     expect([found.status, found.energy]).toEqual(['UNPRICED', kwh(24)])
-    expect(found.cuts).toEqual([])
+    expect(found.pieces).toEqual([])
     // Half of it lies after the contract's start, from which its tiers count
     expect(found.accumulatorChanges).toEqual([
       { type: 'COMMODITY', direction: 'IMPORT', countingStart: at('2026-01-01T12:00:00Z'), before: 0n, after: kwh(12) },
@@ -154,7 +156,7 @@ describe('a record', () => {
     // 0.9 × (1 h at 1 + 3 h at 0.8) / 4 = 0.765
     const snapshot = snapshotOf('UTC', tariff(allDay(1), { contractEnd: at('2026-01-01T01:00:00Z') }))
     const found = cost(snapshot, 'a', '2026-01-01T00:00:00Z', '2026-01-01T04:00:00Z', kwh(4), { confidence: 900_000 })
-    expect([found.confidence, found.pieces.map(piece => piece.confidence)]).toEqual([7650, [10_000, 8000]])
+    expect([found.confidence, found.pieces.map(piece => piece.confidence)]).toEqual([7650, [1_000_000, 800_000]])
   })
 })
 

@@ -17,7 +17,7 @@ const row = (
   end: number,
   energy: bigint,
   cost: bigint | null,
-  confidence = 10_000,
+  confidence = 1_000_000,
   recordConfidence = 1_000_000,
 ): CostRow => ({
   start,
@@ -76,8 +76,8 @@ describe('energy cost', () => {
       cost: 5n,
       recordConfidence: 1_000_000,
       pieces: [
-        { start, end: start + hourMs, energy: 4n, cost: 4n, confidence: 10_000 },
-        { start: start + hourMs, end: start + hourMs, energy: 1n, cost: 1n, confidence: 10_000 },
+        { start, end: start + hourMs, energy: 4n, cost: 4n, confidence: 1_000_000 },
+        { start: start + hourMs, end: start + hourMs, energy: 1n, cost: 1n, confidence: 1_000_000 },
       ],
     }
     expect(energyCost(span, [impulse]).map(({ energy }) => energy)).toEqual([0n, 7n])
@@ -151,12 +151,12 @@ describe('energy cost', () => {
     const of = (...rows: CostRow[]) =>
       energyCost({ start, end: start + hourMs, timeZone: berlin, aggregation: null }, rows)[0]?.confidence
     // (1 × 1 + 3 × 0.6) / 4 = 0.7; the second hour of the second row lies outside
-    expect(of(row(start, start + hourMs, 1n, 1n), row(start, start + 2 * hourMs, 6n, 1n, 6000))).toBe(7000)
+    expect(of(row(start, start + hourMs, 1n, 1n), row(start, start + 2 * hourMs, 6n, 1n, 600_000))).toBe(7000)
     // 0.5 × 0.8 = 0.4
-    expect(of(row(start, start + hourMs, 1n, 1n, 8000, 500_000))).toBe(4000)
+    expect(of(row(start, start + hourMs, 1n, 1n, 800_000, 500_000))).toBe(4000)
     // (60 min × 1 + 30 min × 0.4) / 90 min = 0.8
-    expect(of(row(start, start + hourMs, 0n, 0n), row(start, start + hourMs / 2, 0n, 0n, 4000))).toBe(8000)
-    expect(of(row(start, start, 0n, 0n), row(start, start, 0n, 0n, 4000))).toBe(7000)
+    expect(of(row(start, start + hourMs, 0n, 0n), row(start, start + hourMs / 2, 0n, 0n, 400_000))).toBe(8000)
+    expect(of(row(start, start, 0n, 0n), row(start, start, 0n, 0n, 400_000))).toBe(7000)
     expect(of()).toBe(10_000)
   })
 
@@ -171,11 +171,11 @@ describe('energy cost', () => {
       cost: 17n,
       recordConfidence: 999_999,
       pieces: [
-        { start, end: start + 2 * hourMs, energy: 10n, cost: 10n, confidence: 10_000 },
-        { start: start + 2 * hourMs, end: start + 2.5 * hourMs, energy: 7n, cost: 7n, confidence: 8_000 },
+        { start, end: start + 2 * hourMs, energy: 10n, cost: 10n, confidence: 1_000_000 },
+        { start: start + 2 * hourMs, end: start + 2.5 * hourMs, energy: 7n, cost: 7n, confidence: 800_000 },
       ],
     }
-    const forecast = row(start + hourMs, start + 2 * hourMs, 3n, 3n, 9_999)
+    const forecast = row(start + hourMs, start + 2 * hourMs, 3n, 3n, 999_900)
     const unpriced = row(start, start + 3 * hourMs, 30n, null, 0, 500_000)
     expect(
       energyCost(span, [estimate, forecast, unpriced]).map(element => [
@@ -224,7 +224,7 @@ describe('any cut of a span', () => {
       fc.integer({ min: 0, max: days }),
       amounts,
       fc.option(fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n })),
-      fc.constantFrom(10_000, 9_999, 2_000),
+      fc.constantFrom(1_000_000, 999_900, 200_000),
       fc.constantFrom(1_000_000, 999_999, 500_000),
     )
     .map(([start, length, energy, cost, ...confidences]) =>
@@ -246,7 +246,7 @@ describe('any cut of a span', () => {
           const priced = of.filter(({ cost }) => cost !== null)
           const energyOf = (rows: readonly CostRow[]) => rows.reduce((sum, one) => sum + one.energy, 0n)
           expect(whole.estimatedEnergy).toBe(energyOf(priced.filter(one => one.recordConfidence !== 1_000_000)))
-          expect(whole.provisionalEnergy).toBe(energyOf(priced.filter(one => one.pieces[0]?.confidence !== 10_000)))
+          expect(whole.provisionalEnergy).toBe(energyOf(priced.filter(one => one.pieces[0]?.confidence !== 1_000_000)))
           for (const aggregation of ['HOUR', 'DAY', 'MONTH'] as const) {
             const elements = energyCost({ start, end, timeZone, aggregation }, of)
             expect(total(elements)).toEqual(whole)

@@ -59,7 +59,9 @@ describe('the price of a span', () => {
         }
         const { elements, unpriced } = priceSeries(snapshot, span)
         expect(unpriced).toEqual([])
-        expect(elements).toEqual(joined(costRecord(snapshot, { ...record, energy: 0n }, counts).pieces))
+        const { pieces } = costRecord(snapshot, { ...record, energy: 0n }, counts)
+        // The confidence of an element is in 1e-4, that of a piece in 1e-6.
+        expect(elements.map(element => ({ ...element, confidence: element.confidence * 100 }))).toEqual(joined(pieces))
         // Where its own energy fills a tier, a record pays more than one price for a time.
         const isWithinTiers = cost.pieces.every(({ start, end, price }) =>
           elements.some(

@@ -11,8 +11,8 @@ const flows = [
   { energyFlowDirection: 'OUTBOUND', tariffDirection: 'IMPORT' },
 ] as const
 
-/** Confidences of prices in 1e-4: published, forecasts, and after a contract. */
-const priceConfidences = fc.constantFrom(10_000, 9_999, 7_312, 8_000, 2_000, 1)
+/** Confidences of prices in 1e-6: published, forecasts, and after a contract. */
+const priceConfidences = fc.constantFrom(1_000_000, 999_900, 731_200, 800_000, 200_000, 100)
 const pieceLengths = fc.array(fc.record({ hours: fc.integer({ min: 1, max: 5 }), confidence: priceConfidences }), {
   minLength: 1,
   maxLength: 5,
@@ -58,7 +58,7 @@ it('estimates, forecasts and prices after a contract add up in each bucket, and 
           for (const { start, end, confidence } of pieces)
             for (let at = Math.max(from, start); at < Math.min(to, end); at += 1) {
               if (recordConfidence < 1_000_000) estimatedEnergy += 1n
-              if (confidence < 10_000) provisionalEnergy += 1n
+              if (confidence < 1_000_000) provisionalEnergy += 1n
             }
         return { estimatedEnergy, provisionalEnergy }
       }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { costRecord, type RecordCost } from '../../../../services/domain/cost/cost-record.ts'
-import { energyCost, type StoredPiece } from '../../../../services/domain/cost/energy-cost.ts'
+import { energyCost } from '../../../../services/domain/cost/energy-cost.ts'
 import type { Energy } from '../../../../services/domain/quantity.ts'
 import { accumulatorKey, compareSortKeys } from '../../../../services/domain/tariff/accumulator.ts'
 import { evaluate } from '../../../../services/domain/tariff/evaluate.ts'
@@ -52,10 +52,11 @@ const sameCost = (found: RecordCost | undefined, { priced, energy }: OracleCost)
       tier,
       commodityId,
       nonCommodityId,
-      confidence: Math.round(confidence * 1e4),
+      confidence: Math.round(confidence * 1e6),
     }),
   )
-  expect(found?.pieces).toEqual(expected ?? [])
+  // Pieces of an UNPRICED record have confidence 0.
+  expect(found?.pieces.filter(({ confidence }) => confidence > 0)).toEqual(expected ?? [])
   if (priced !== null) expect(isRounded((found?.confidence ?? 0) / 1e4, priced.confidence, 4)).toBe(true)
 }
 
@@ -72,7 +73,6 @@ const sameBuckets = ({ input, records }: Scenario, found: readonly RecordCost[],
     end: 0,
     recordConfidence: 0,
     ...rowOf(records[index]),
-    pieces: storedPiecesOf(cost),
   }))
   for (const aggregation of ['DAY', 'MONTH'] as const) {
     const elements = energyCost({ start, end, timeZone: input.timeZone, aggregation }, rows)
@@ -90,10 +90,6 @@ const rowOf = (identified: IdentifiedRecord | undefined) =>
     end: identified.record.end,
     recordConfidence: identified.record.confidence,
   }
-
-/** Stored pieces of a row: those of an UNPRICED row locate the energy that actuals leave. */
-const storedPiecesOf = ({ status, pieces, cuts }: RecordCost): readonly StoredPiece[] =>
-  status === 'UNPRICED' ? cuts.map(cut => ({ ...cut, cost: 0n, confidence: 0 })) : pieces
 
 const minuteMs = 60_000
 

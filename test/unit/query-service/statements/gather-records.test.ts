@@ -29,6 +29,7 @@ it(`a statement reads up to ${maxPieces} pieces of one price`, { timeout: 120_00
   const end = span.start + 300 * day
   const pieces = Array.from({ length: piecesPerRow }, (_, index) => ({
     start: span.start + index * 1_000,
+    end: span.start + (index + 1) * 1_000,
     energy: 1_000_000n,
     price: 1n,
     tier: 0n,

@@ -45,6 +45,7 @@ const rowOf = (number: number, pieces: number): MeterCostRow => ({
   isDeleted: false,
   pieces: Array.from({ length: pieces }, (_, index) => ({
     start: start + index * minuteMs,
+    end: start + (index + 1) * minuteMs,
     energy: 10n,
     price: BigInt(index) * 1_000_003n,
     tier: 0n,

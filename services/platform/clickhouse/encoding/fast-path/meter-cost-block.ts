@@ -1,7 +1,8 @@
 import { recordFields, recordTexts } from '../../../../contract/metering/record-fields.ts'
+import type { CostPiece } from '../../../../domain/cost/cost-piece.ts'
 import { putDigits } from '../../../log/avro/fast-path/digits.ts'
 import type { NativeRows } from '../../clickhouse.ts'
-import type { CostPiece, MeterCostRow } from '../../meter-cost/meter-cost-row.ts'
+import type { MeterCostRow } from '../../meter-cost/meter-cost-row.ts'
 import { noBatch, noDevice, onlyPiece, rowTypes } from '../../meter-cost/meter-cost-rows.ts'
 import { type PieceColumn, pieceColumns } from '../packed-pieces.ts'
 import {

@@ -73,10 +73,10 @@ const rowOf = (
   const price = { price: 300_000_000n, tier: 0n, cost: 0n, confidence: 1_000_000 }
   const pieces = isCut
     ? [
-        { start, energy: 0n, ...price },
-        { start: start + lengthMs / 2, energy, ...price },
+        { start, end: start + lengthMs / 2, energy: 0n, ...price },
+        { start: start + lengthMs / 2, end, energy, ...price },
       ]
-    : [{ start, energy, ...price }]
+    : [{ start, end, energy, ...price }]
   return own({
     start,
     end,

@@ -144,12 +144,13 @@ const piecesOf = (
   { energy, confidence }: Pick<MeterCostRow, 'energy' | 'confidence'>,
   second: bigint | null,
 ) => {
-  const piece = { start, energy, price: 1n, tier: 0n, cost: energy / 7n, confidence }
+  const [middle, end] = [start + Math.floor(length / 2), start + length]
+  const piece = { start, end, energy, price: 1n, tier: 0n, cost: energy / 7n, confidence }
   if (second === null) return [piece]
   const taken = second < energy ? second : energy
   return [
-    { ...piece, energy: energy - taken, confidence: 1_000_000 },
-    { ...piece, start: start + Math.floor(length / 2), energy: taken, cost: 0n },
+    { ...piece, end: middle, energy: energy - taken, confidence: 1_000_000 },
+    { ...piece, start: middle, energy: taken, cost: 0n },
   ]
 }
 const sharesTime = (row: MeterCostRow, from: number, to: number): boolean =>
