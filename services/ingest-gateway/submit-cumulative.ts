@@ -9,7 +9,7 @@ import {
 import type { AnswerOf, Outcome, RequestOf } from '../contract/operation.ts'
 import { type RegisterIdentity, registerIdentityText } from '../domain/identifier.ts'
 import { accepted } from '../domain/refusal.ts'
-import { startTimeSlices } from '../platform/concurrency/time-slices.ts'
+import { startTimeSlices, startTurns } from '../platform/concurrency/time-slices.ts'
 import type { Reading, RefusedRecord } from '../platform/log/messages.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
 import { findRegister, type KnownObjects } from './known-objects.ts'
@@ -47,7 +47,7 @@ export const submitCumulative =
     signal,
   }: Request): Promise<Outcome<AnswerOf<typeof meterCumulativeSubmit>>> => {
     const tenant: Tenant = { accountId: caller.accountId, liveMode: caller.liveMode }
-    const parsed = readCumulative(body.bytes, apiVersion)
+    const parsed = await readCumulative(body.bytes, apiVersion, startTurns(caller.accountId))
     if (!parsed.ok) return parsed
     const submission = await withObjectIds(tenant, parsed.value, references.find)
     if (!submission.ok) return submission

@@ -12,8 +12,7 @@ import { readMeterRecord } from '../contract/metering/meter-record.ts'
 import type { SubmissionReader } from '../contract/metering/read-submission.ts'
 import type { AnswerOf, Outcome, RawBody, RequestOf } from '../contract/operation.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
-import { startTimeSlices } from '../platform/concurrency/time-slices.ts'
-import { nextTurnFor } from '../platform/http/request-body.ts'
+import { startTimeSlices, startTurns } from '../platform/concurrency/time-slices.ts'
 import { validatePlain } from './fast-path/validate-plain.ts'
 import type { KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
@@ -80,10 +79,9 @@ const validateJson = (
 export const validate = async (body: RawBody, context: ValidationContext): Promise<Result<ValidatedSubmission>> => {
   const validatedPlain = await validatePlain(body, context)
   if (validatedPlain !== null) return accepted(validatedPlain)
-  await nextTurnFor(body, context.part.accountId)
-  const opened = openRecords(body)
-  await nextTurnFor(body, context.part.accountId)
-  const elements = opened.ok ? await readElements(opened.value, context.part.accountId) : opened
+  const { accountId } = context.part
+  const opened = await openRecords(body, startTurns(accountId))
+  const elements = opened.ok ? await readElements(opened.value, accountId) : opened
   return elements.ok ? accepted(await validateSubmission(elements.value, context)) : elements
 }
 

@@ -111,7 +111,7 @@ const measureValidation = async (turns = 200): Promise<ValidationFigures> => {
     const started = process.hrtime.bigint()
     const plain = await validatePlain(body, context)
     const validated = process.hrtime.bigint()
-    const parsed = parseSubmission(body)
+    const parsed = await parseSubmission(body)
     if (parsed.ok) await validateSubmission(parsed.value, context)
     const ended = process.hrtime.bigint()
     if (plain?.recordsAccepted !== records || !parsed.ok) throw new Error('Every record must be accepted.')

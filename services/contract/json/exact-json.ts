@@ -26,10 +26,12 @@ const whitespace = /[ \t\n\r]*/y
 const numberGrammar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the grammar of JSON excludes bare control characters.
 const plainText = /[^"\\\u0000-\u001f]*/y
+const spaceCode = 32
 const quoteCode = 34
 const backslashCode = 92
 
 const skipWhitespace = (reader: JsonReader): void => {
+  if (reader.text.charCodeAt(reader.index) > spaceCode) return
   whitespace.lastIndex = reader.index
   whitespace.test(reader.text)
   reader.index = whitespace.lastIndex
@@ -160,21 +162,27 @@ const readArray = (reader: JsonReader): unknown[] => {
   return values
 }
 
+/** Read the name of the next member of an object, and the colon after it. */
+const readName = (reader: JsonReader, object: Readonly<Record<string, unknown>>): string => {
+  if (reader.text[reader.index] !== '"') throw unexpected(reader, 'a member name in quotes')
+  const start = reader.index
+  const name = readString(reader)
+  if (name === '__proto__') throw new JsonFault('has a member "__proto__"; leave it out', start)
+  if (Object.hasOwn(object, name)) throw new JsonFault(`has the member ${quote(name)} twice in one object`, start)
+  skipWhitespace(reader)
+  if (reader.text[reader.index] !== ':') throw unexpected(reader, '":"')
+  reader.index += 1
+  skipWhitespace(reader)
+  return name
+}
+
 const readObject = (reader: JsonReader): Record<string, unknown> => {
   enterContainer(reader)
   const object: Record<string, unknown> = {}
   if (reader.text[reader.index] === '}') reader.index += 1
   else {
     do {
-      if (reader.text[reader.index] !== '"') throw unexpected(reader, 'a member name in quotes')
-      const start = reader.index
-      const name = readString(reader)
-      if (name === '__proto__') throw new JsonFault('has a member "__proto__"; leave it out', start)
-      if (Object.hasOwn(object, name)) throw new JsonFault(`has the member ${quote(name)} twice in one object`, start)
-      skipWhitespace(reader)
-      if (reader.text[reader.index] !== ':') throw unexpected(reader, '":"')
-      reader.index += 1
-      skipWhitespace(reader)
+      const name = readName(reader, object)
       object[name] = readValue(reader)
     } while (hasMore(reader, '}'))
   }
@@ -182,11 +190,12 @@ const readObject = (reader: JsonReader): Record<string, unknown> => {
   return object
 }
 
-const literals: readonly (readonly [string, unknown])[] = [
-  ['true', true],
-  ['false', false],
-  ['null', null],
-]
+/** Words of JSON with their values, by first letter. */
+const literals: ReadonlyMap<string, readonly [string, unknown]> = new Map([
+  ['t', ['true', true]],
+  ['f', ['false', false]],
+  ['n', ['null', null]],
+])
 
 const readValue = (reader: JsonReader): unknown => {
   const mark = reader.text[reader.index]
@@ -196,12 +205,10 @@ const readValue = (reader: JsonReader): unknown => {
 }
 
 const readScalar = (reader: JsonReader): unknown => {
-  for (const [word, value] of literals) {
-    if (!reader.text.startsWith(word, reader.index)) continue
-    reader.index += word.length
-    return value
-  }
-  return readNumber(reader)
+  const literal = literals.get(reader.text.charAt(reader.index))
+  if (literal === undefined || !reader.text.startsWith(literal[0], reader.index)) return readNumber(reader)
+  reader.index += literal[0].length
+  return literal[1]
 }
 
 const lineAndColumn = (text: string, at: number): string => {
@@ -236,11 +243,65 @@ export const parseExactJson = (text: string, level = 0): Result<unknown> => {
   try {
     skipWhitespace(reader)
     const value = readValue(reader)
-    skipWhitespace(reader)
-    if (reader.index < text.length) throw unexpected(reader, 'the end')
+    readEnd(reader)
     return accepted(value)
   } catch (error) {
-    if (!(error instanceof JsonFault)) throw error
-    return refused('body_invalid', `The body ${error.message} (${lineAndColumn(text, error.index)}).`)
+    return refuseFault(text, error)
+  }
+}
+
+/** Read the white space after a value. The text must end there. */
+const readEnd = (reader: JsonReader): void => {
+  skipWhitespace(reader)
+  if (reader.index < reader.text.length) throw unexpected(reader, 'the end')
+}
+
+const refuseFault = (text: string, error: unknown): Result<never> => {
+  if (!(error instanceof JsonFault)) throw error
+  return refused('body_invalid', `The body ${error.message} (${lineAndColumn(text, error.index)}).`)
+}
+
+/** Characters that are read in one turn of the event loop. */
+const charactersPerTurn = 2 ** 18
+
+/** Containers below this level are read at once. The long list of a body is its value, or one of its members. */
+const levelsInTurns = 2
+
+/**
+ * Parse a JSON text as `parseExactJson` does, in many turns of the event loop. One element of the long list, and one
+ * string, are read at once.
+ */
+export const parseExactJsonInTurns = async (text: string, nextTurn: () => Promise<void>): Promise<Result<unknown>> => {
+  const reader: JsonReader = { text, index: 0, depth: 0 }
+  let turnEnd = charactersPerTurn
+  const readInTurns = async (): Promise<unknown> => {
+    const mark = text[reader.index]
+    if (reader.depth >= levelsInTurns || (mark !== '{' && mark !== '[')) return readValue(reader)
+    enterContainer(reader)
+    const isList = mark === '['
+    const close = isList ? ']' : '}'
+    const values: unknown[] = []
+    const object: Record<string, unknown> = {}
+    if (text[reader.index] === close) reader.index += 1
+    else {
+      do {
+        if (reader.index >= turnEnd) {
+          await nextTurn()
+          turnEnd = reader.index + charactersPerTurn
+        }
+        if (isList) values.push(reader.depth >= levelsInTurns ? readValue(reader) : await readInTurns())
+        else object[readName(reader, object)] = await readInTurns()
+      } while (hasMore(reader, close))
+    }
+    leaveContainer(reader)
+    return isList ? values : object
+  }
+  try {
+    skipWhitespace(reader)
+    const value = await readInTurns()
+    readEnd(reader)
+    return accepted(value)
+  } catch (error) {
+    return refuseFault(text, error)
   }
 }

@@ -41,6 +41,7 @@ export const numberText = (value: JsonNumber): string => (typeof value === 'numb
  */
 export const isExactDouble = (text: string): boolean => {
   if (text.length > 40) return false
+  if (text.length <= 15 && !/[eE]/.test(text)) return true
   const [mantissa = '', exponent = '0'] = text.split(/[eE]/)
   const digits = mantissa.replace('-', '').replace('.', '').replace(/^0+/, '')
   if (digits.length <= 15 && Math.abs(Number(exponent)) <= 100) return true

@@ -1,5 +1,5 @@
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { maxDepth, parseExactJson, quickParse } from './exact-json.ts'
+import { maxDepth, parseExactJson, parseExactJsonInTurns, quickParse } from './exact-json.ts'
 import { type JsonLimitName, type JsonLimits, type JsonMeasure, measureJson } from './measure-json.ts'
 import { countMembers, scanJson } from './scan-json.ts'
 
@@ -63,9 +63,10 @@ export const parseJson = (bytes: Uint8Array): Result<unknown> => {
   return decoded.ok ? parseMeasured(decoded.value, measure) : decoded
 }
 
-/**
- * Parse a body as `parseJson` does, in three turns of the event loop: a body of 16 MiB takes up to 200 ms in all.
- */
+/** A longer text is parsed in many turns of the event loop. `JSON.parse` reads a text of this length in a few ms. */
+const longText = 2 ** 20
+
+/** Parse a body as `parseJson` does, in several turns of the event loop. A body of 16 MiB takes up to 200 ms in all. */
 export const parseJsonInTurns = async (bytes: Uint8Array, nextTurn: () => Promise<void>): Promise<Result<unknown>> => {
   const measure = measureJson(bytes, limits)
   if (measure.excess !== null) return excessRefusals[measure.excess]
@@ -73,7 +74,9 @@ export const parseJsonInTurns = async (bytes: Uint8Array, nextTurn: () => Promis
   const decoded = decodeBody(bytes)
   if (!decoded.ok) return decoded
   await nextTurn()
-  return parseMeasured(decoded.value, measure)
+  return decoded.value.length > longText
+    ? parseExactJsonInTurns(decoded.value, nextTurn)
+    : parseMeasured(decoded.value, measure)
 }
 
 /** Parse the text of a body within the limits. */

@@ -7,7 +7,7 @@ import type { VersionRename } from '../earlier-api-version.ts'
 import { toSentence } from '../error.ts'
 import { text } from '../field.ts'
 import { csvParameters } from '../interchange/csv-query.ts'
-import { defineOperation, type RawBody, sameRoute } from '../operation.ts'
+import { defineOperation, type NextTurn, type RawBody, sameRoute } from '../operation.ts'
 import { parameters } from '../parameter.ts'
 import { submissionLimits } from '../registry/account.ts'
 import { submissionWarningsToWire, warningsShape } from '../warning.ts'
@@ -108,8 +108,9 @@ export const isNdjson = (body: RawBody): boolean => body.mediaType === ndjsonMed
  * Limits are checked before the body is parsed.
  * Source: docs/rules/metering.md #submissions; docs/rules/limits.md #requests.
  */
-export const openRecords = (body: RawBody): Result<SubmissionReader> => {
-  const opened = openSubmission(body.bytes, isNdjson(body), capacity, submissionLimits.recordBytes)
+export const openRecords = async (body: RawBody, nextTurn: NextTurn): Promise<Result<SubmissionReader>> => {
+  const limits = { limits: capacity, maxElementBytes: submissionLimits.recordBytes }
+  const opened = await openSubmission(body.bytes, isNdjson(body), limits, nextTurn)
   if (!opened.ok && 'excess' in opened) return opened.excess === 'elements' ? tooManyRecords : tooManyMembers
   return opened.ok && opened.value.count === 0 ? refused('body_invalid', 'The list must not be empty') : opened
 }

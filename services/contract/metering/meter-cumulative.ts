@@ -14,8 +14,8 @@ import { refusalToEarlier, requestFromApiVersion } from '../earlier-api-version.
 import { fields, jsonNumber, objectIdentifier, oneOf, optional, referenceId, requestList } from '../field.ts'
 import { numberText } from '../json/exact-number.ts'
 import { isJsonObject } from '../json/json-path.ts'
-import { parseJson } from '../json/strict-json.ts'
-import { defineOperation, sameRoute } from '../operation.ts'
+import { parseJsonInTurns } from '../json/strict-json.ts'
+import { defineOperation, type NextTurn, sameRoute } from '../operation.ts'
 import { parameters } from '../parameter.ts'
 import { readShape } from '../read-shape.ts'
 import { submissionLimits } from '../registry/account.ts'
@@ -93,9 +93,14 @@ export type SubmittedReading = {
  * no reading, and for more than 10,000 readings. Source: docs/rules/metering.md #register-readings;
  * docs/rules/limits.md #requests.
  */
-export const readCumulative = (bytes: Uint8Array, apiVersion: ApiVersion): Result<CumulativeSubmission> => {
-  const parsed = parseJson(bytes)
+export const readCumulative = async (
+  bytes: Uint8Array,
+  apiVersion: ApiVersion,
+  nextTurn: NextTurn,
+): Promise<Result<CumulativeSubmission>> => {
+  const parsed = await parseJsonInTurns(bytes, nextTurn)
   if (!parsed.ok) return parsed
+  await nextTurn()
   const body = requestFromApiVersion(parsed.value, meterRecordRenames, apiVersion)
   if (!body.ok) return body
   const read = readSharedMembers(body.value)

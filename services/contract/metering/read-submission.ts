@@ -1,7 +1,8 @@
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
-import { parseExactJson } from '../json/exact-json.ts'
+import { parseExactJsonInTurns } from '../json/exact-json.ts'
 import { closingQuote } from '../json/scan-json.ts'
 import { decodeBody, parseText } from '../json/strict-json.ts'
+import type { NextTurn } from '../operation.ts'
 
 /** Limits of a submission: elements, values in each element (members and list elements), and excess values in total. */
 export type SubmissionLimits = {
@@ -39,6 +40,8 @@ type SplitState = {
   readonly bytes: Uint8Array
   readonly isNdjson: boolean
   readonly limits: SubmissionLimits
+  /** Index of the next byte. */
+  at: number
   depth: number
   /** True inside an element; between elements are commas or line ends. */
   isInElement: boolean
@@ -55,15 +58,24 @@ type SplitState = {
   readonly ends: number[]
 }
 
+/** Bytes that are split in one turn of the event loop. A text in quotes is split at once. */
+const bytesPerTurn = 2 ** 20
+
 /**
  * Find the elements of a JSON list, or of lines of JSON values. Stops at an exceeded limit or at invalid syntax.
  * Parsing millions of values would take seconds.
  */
-export const splitSubmission = (bytes: Uint8Array, isNdjson: boolean, limits: SubmissionLimits): ElementRanges => {
+export const splitSubmission = async (
+  bytes: Uint8Array,
+  isNdjson: boolean,
+  limits: SubmissionLimits,
+  nextTurn: NextTurn,
+): Promise<ElementRanges> => {
   const state: SplitState = {
     bytes,
     isNdjson,
     limits,
+    at: 0,
     depth: 0,
     values: 0,
     excessCount: 0,
@@ -75,8 +87,11 @@ export const splitSubmission = (bytes: Uint8Array, isNdjson: boolean, limits: Su
     starts: [],
     ends: [],
   }
-  if (isNdjson) findLines(state)
-  else findElements(state)
+  const findNext = isNdjson ? findLines : findElements
+  while (state.at < bytes.length && state.excess === null && !state.isBroken) {
+    if (state.at > 0) await nextTurn()
+    findNext(state, Math.min(bytes.length, state.at + bytesPerTurn))
+  }
   if (isNdjson && state.isInElement) state.ends.push(bytes.length)
   if (!isNdjson && !state.isClosed) state.isBroken = true
   const { excess, isBroken, starts, ends } = state
@@ -114,10 +129,11 @@ const endOfText = (bytes: Uint8Array, start: number): number => {
   return at
 }
 
-/** Find lines. Each line that is not blank is an element. */
-const findLines = (state: SplitState): void => {
+/** Find lines that begin before `end`. Each line that is not blank is an element. */
+const findLines = (state: SplitState, end: number): void => {
   const { bytes } = state
-  for (let at = 0; at < bytes.length && state.excess === null; at += 1) {
+  let { at } = state
+  for (; at < end && state.excess === null; at += 1) {
     const code = bytes[at] as number
     if (code === lineFeed) {
       if (state.isInElement) endElement(state, at)
@@ -125,12 +141,14 @@ const findLines = (state: SplitState): void => {
     if (code === quote) at = endOfText(bytes, at + 1)
     else if (code === comma || code === leftBrace || code === leftBracket) countValue(state)
   }
+  state.at = at
 }
 
-/** Find the elements of a list. */
-const findElements = (state: SplitState): void => {
+/** Find the elements of a list that begin before `end`. */
+const findElements = (state: SplitState, end: number): void => {
   const { bytes } = state
-  for (let at = 0; at < bytes.length && state.excess === null && !state.isBroken; at += 1) {
+  let { at } = state
+  for (; at < end && state.excess === null && !state.isBroken; at += 1) {
     const code = bytes[at] as number
     if (code <= space) continue
     if (state.depth === 0) {
@@ -147,6 +165,7 @@ const findElements = (state: SplitState): void => {
     // An unmatched closing bracket ends the list too early. The parser of the element reports the fault.
     if (state.depth === 0) state.isBroken = true
   }
+  state.at = at
 }
 
 /** Read the comma after an element, or the end of the list. */
@@ -164,15 +183,19 @@ const endElementAt = (state: SplitState, code: number, at: number): boolean => {
 }
 
 /**
- * Submission whose elements are read one by one. `isTooLong` returns whether an element has too many bytes. `refuse`
- * returns the refusal of the submission for an element that is refused: it parses a list again to find the position.
+ * Submission whose elements are read one by one. `isTooLong` returns whether an element has too many bytes. `read`
+ * returns undefined for an element of more than 64 KiB, which is not parsed. `refuse` returns the refusal of the
+ * submission for an element that is refused: it parses a list again to find the position.
  */
 export type SubmissionReader = {
   readonly count: number
   readonly isTooLong: (index: number) => boolean
   readonly read: (index: number) => Result<unknown>
-  readonly refuse: (index: number, refusal: Refusal) => Result<never>
+  readonly refuse: (index: number, refusal: Refusal) => Promise<Result<never>>
 }
+
+/** Longer elements are too long in each case, and are not parsed. */
+const maxParsedBytes = 2 ** 16
 
 const isContainer = (bytes: Uint8Array, start: number): boolean => bytes[start] === 123 || bytes[start] === 91
 
@@ -191,10 +214,12 @@ const lineOf = (bytes: Uint8Array, at: number): number => {
 }
 
 /** Refuse a list with the position of its fault in the body. */
-const refuseList = (bytes: Uint8Array): Result<never> => {
+const refuseList = async (bytes: Uint8Array, nextTurn: NextTurn): Promise<Result<never>> => {
+  await nextTurn()
   const decoded = decodeBody(bytes)
   if (!decoded.ok) return decoded
-  const parsed = parseExactJson(decoded.value)
+  await nextTurn()
+  const parsed = await parseExactJsonInTurns(decoded.value, nextTurn)
   return parsed.ok ? refused('body_invalid', 'The body must be a list') : parsed
 }
 
@@ -210,16 +235,16 @@ export type SubmissionResult =
  * Limits are checked before any element is parsed.
  * Source: docs/rules/metering.md #submissions; docs/rules/versions-and-transport.md #json-text.
  */
-export const openSubmission = (
+export const openSubmission = async (
   bytes: Uint8Array,
   isNdjson: boolean,
-  submissionLimits: SubmissionLimits,
-  maxElementBytes: number,
-): SubmissionResult => {
+  { limits, maxElementBytes }: { readonly limits: SubmissionLimits; readonly maxElementBytes: number },
+  nextTurn: NextTurn,
+): Promise<SubmissionResult> => {
   const content = withoutByteOrderMark(bytes)
-  const { excess, isBroken, starts, ends } = splitSubmission(content, isNdjson, submissionLimits)
+  const { excess, isBroken, starts, ends } = await splitSubmission(content, isNdjson, limits, nextTurn)
   if (excess !== null) return { ok: false, excess }
-  if (isBroken) return refuseList(bytes)
+  if (isBroken) return refuseList(bytes, nextTurn)
   const rangeOf = (index: number): readonly [number, number] => {
     const start = starts[index] ?? 0
     const end = ends[index] ?? start
@@ -229,14 +254,19 @@ export const openSubmission = (
     count: starts.length,
     isTooLong: index => {
       const [start, end] = rangeOf(index)
-      return end - start > maxElementBytes && (isNdjson || isContainer(content, start))
+      const length = end - start
+      return length > maxParsedBytes || (length > maxElementBytes && (isNdjson || isContainer(content, start)))
     },
     read: index => {
       const [start, end] = rangeOf(index)
-      return parseText(content.subarray(start, end), isNdjson ? 0 : 1)
+      return end - start > maxParsedBytes
+        ? accepted(undefined)
+        : parseText(content.subarray(start, end), isNdjson ? 0 : 1)
     },
-    refuse: (index, { message }) =>
-      isNdjson ? refused('body_invalid', `Line ${lineOf(content, starts[index] ?? 0)}: ${message}`) : refuseList(bytes),
+    refuse: async (index, { message }) =>
+      isNdjson
+        ? refused('body_invalid', `Line ${lineOf(content, starts[index] ?? 0)}: ${message}`)
+        : refuseList(bytes, nextTurn),
   })
 }
 

@@ -6,8 +6,15 @@ import { accepted, type Result } from '../../../services/domain/refusal.ts'
 /** Elements of a submission, and the indexes of the elements that are too long. */
 export type Submission = { readonly elements: readonly unknown[]; readonly oversized: ReadonlySet<number> }
 
+export const noPause = (): Promise<void> => Promise.resolve()
+
 /** Read all elements of a submission at once. */
-export const readElements = ({ count, isTooLong, read, refuse }: SubmissionReader): Result<Submission> => {
+export const readElements = async ({
+  count,
+  isTooLong,
+  read,
+  refuse,
+}: SubmissionReader): Promise<Result<Submission>> => {
   const elements: unknown[] = []
   for (let index = 0; index < count; index += 1) {
     const element = read(index)
@@ -18,7 +25,7 @@ export const readElements = ({ count, isTooLong, read, refuse }: SubmissionReade
 }
 
 /** Read a submission at once. */
-export const parseSubmission = (body: RawBody): Result<Submission> => {
-  const opened = openRecords(body)
+export const parseSubmission = async (body: RawBody): Promise<Result<Submission>> => {
+  const opened = await openRecords(body, noPause)
   return opened.ok ? readElements(opened.value) : opened
 }

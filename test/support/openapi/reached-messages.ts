@@ -7,7 +7,7 @@ import { readMeterRecord } from '../../../services/contract/metering/meter-recor
 import type { Operation } from '../../../services/contract/operation.ts'
 import { noReferenceIds } from '../../../services/domain/reference.ts'
 import type { Refusal, Result } from '../../../services/domain/refusal.ts'
-import { parseSubmission } from '../metering/parse-submission.ts'
+import { noPause, parseSubmission } from '../metering/parse-submission.ts'
 
 /** Message of a refused request, with the change that the request made to the example of its operation. */
 export type ReachedMessage = {
@@ -96,14 +96,14 @@ const refusalsOf = (results: readonly Result<unknown>[]): readonly Refusal[] =>
 const bytesOf = (body: unknown): Buffer => Buffer.from(JSON.stringify(body))
 
 /** Readers of raw bodies: the whole body, and each record. */
-const rawReaders: Readonly<Record<string, (body: unknown, apiVersion: ApiVersion) => readonly Refusal[]>> = {
-  instant_cost_calculate: (body, apiVersion) => refusalsOf([readMeterRecord(body, apiVersion, at)]),
-  meter_interval_submit: (body, apiVersion) => {
+const rawReaders: Readonly<Record<string, (body: unknown, apiVersion: ApiVersion) => Promise<readonly Refusal[]>>> = {
+  instant_cost_calculate: async (body, apiVersion) => refusalsOf([readMeterRecord(body, apiVersion, at)]),
+  meter_interval_submit: async (body, apiVersion) => {
     const records = Array.isArray(body) ? body.map(record => readMeterRecord(record, apiVersion, at)) : []
-    return refusalsOf([parseSubmission({ bytes: bytesOf(body), mediaType: 'application/json' }), ...records])
+    return refusalsOf([await parseSubmission({ bytes: bytesOf(body), mediaType: 'application/json' }), ...records])
   },
-  meter_cumulative_submit: (body, apiVersion) => {
-    const refusalOfExample = readCumulative(bytesOf(body), apiVersion)
+  meter_cumulative_submit: async (body, apiVersion) => {
+    const refusalOfExample = await readCumulative(bytesOf(body), apiVersion, noPause)
     const readings = refusalOfExample.ok
       ? refusalOfExample.value.elements.map(element => readReading(element, refusalOfExample.value.units, at))
       : []
@@ -124,7 +124,7 @@ export async function* reachedMessages(operations: readonly Operation[]): AsyncG
       const readRaw = rawReaders[operation.id]
       if (readRaw !== undefined) {
         for (const [change, body] of changesOf(example, ''))
-          for (const refusal of readRaw(body, apiVersion)) yield* reach(change, refusal)
+          for (const refusal of await readRaw(body, apiVersion)) yield* reach(change, refusal)
       }
       if (operation.body !== 'raw' && example !== undefined) {
         for (const [change, body] of changesOf(example, ''))

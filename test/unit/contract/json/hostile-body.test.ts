@@ -3,7 +3,7 @@ import { parseJson } from '../../../../services/contract/json/strict-json.ts'
 import { openSubmission } from '../../../../services/contract/metering/read-submission.ts'
 import { cpuGrowth } from '../../../support/cpu/cpu-growth.ts'
 import { cpuTimeMs } from '../../../support/cpu/cpu-time.ts'
-import { readElements } from '../../../support/metering/parse-submission.ts'
+import { noPause, readElements } from '../../../support/metering/parse-submission.ts'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const capacity = { elements: 1_000, valuesPerElement: 16, excessValues: 1_000 }
@@ -42,17 +42,21 @@ describe('a hostile body', () => {
     expect(cpuTimeOf(() => parseJson(bytes))).toBeLessThan(80)
   })
 
-  it.each(hostile)('of %s is read in a short time as a submission, in a list and in lines', (_, write) => {
+  it.each(hostile)('of %s is read in a short time as a submission, in a list and in lines', async (_, write) => {
     for (const [bytes, inLines] of [
       [bytesOf(`[${write(4 * mebibyte)}]`), false],
       [bytesOf(write(4 * mebibyte)), true],
     ] as const) {
-      const read = () => {
-        const opened = openSubmission(bytes, inLines, capacity, 8_192)
-        return opened.ok ? readElements(opened.value) : opened
+      const limits = { limits: capacity, maxElementBytes: 8_192 }
+      const read = async (): Promise<number> => {
+        const before = process.threadCpuUsage()
+        const opened = await openSubmission(bytes, inLines, limits, noPause)
+        if (opened.ok) await readElements(opened.value)
+        const { user, system } = process.threadCpuUsage(before)
+        return (user + system) / 1_000
       }
-      read()
-      expect(cpuTimeOf(read)).toBeLessThan(120)
+      await read()
+      expect(Math.min(await read(), await read(), await read())).toBeLessThan(120)
     }
   })
 })

@@ -3,7 +3,7 @@ import { readConnectCall } from '../../../../services/contract/connect/connect-c
 import { readCost } from '../../../../services/contract/connect/read-page.ts'
 import { fields, integer, scaledDecimal } from '../../../../services/contract/field.ts'
 import { isNumberText } from '../../../../services/contract/json/exact-number.ts'
-import { parseJson } from '../../../../services/contract/json/strict-json.ts'
+import { parseJson, parseText } from '../../../../services/contract/json/strict-json.ts'
 import { listParameters } from '../../../../services/contract/list.ts'
 import { readReading } from '../../../../services/contract/metering/meter-cumulative.ts'
 import { readMeterRecord } from '../../../../services/contract/metering/meter-record.ts'
@@ -12,7 +12,6 @@ import { readTariffTerms } from '../../../../services/contract/tariffs/read-tari
 import { scheduleFrame } from '../../../../services/contract/tariffs/tariff-schedule.ts'
 import { acceptedValue } from '../../../support/accepted-value.ts'
 import { cpuGrowth } from '../../../support/cpu/cpu-growth.ts'
-import { parseSubmission } from '../../../support/metering/parse-submission.ts'
 
 const at = Date.UTC(2026, 2, 1)
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -55,8 +54,8 @@ const inputs: readonly (readonly [string, (text: string) => boolean])[] = [
   [
     'the value of a record',
     text => {
-      const submission = parseSubmission({ bytes: bytesOf(`[${record(text)}]`), mediaType: 'application/json' })
-      return submission.ok && readMeterRecord(submission.value.elements[0], 'current', at).ok
+      const element = parseText(bytesOf(record(text)), 1)
+      return element.ok && readMeterRecord(element.value, 'current', at).ok
     },
   ],
   ['a register reading', text => readReading(parsed(`{"time":1757844000,"value":${text}}`), 'WH', at).ok],

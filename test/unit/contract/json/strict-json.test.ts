@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it, test as property } from 'vitest'
-import { parseExactJson } from '../../../../services/contract/json/exact-json.ts'
+import { parseExactJson, parseExactJsonInTurns } from '../../../../services/contract/json/exact-json.ts'
 import {
   exactNumber,
   isExactNumber,
@@ -8,24 +8,11 @@ import {
   numberText,
   scaledNumber,
 } from '../../../../services/contract/json/exact-number.ts'
-import { parseJson } from '../../../../services/contract/json/strict-json.ts'
-import { openSubmission } from '../../../../services/contract/metering/read-submission.ts'
-import type { Result } from '../../../../services/domain/refusal.ts'
-import { readElements, type Submission } from '../../../support/metering/parse-submission.ts'
+import { parseJson, parseJsonInTurns } from '../../../../services/contract/json/strict-json.ts'
+import { noPause } from '../../../support/metering/parse-submission.ts'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const parse = (text: string) => parseJson(bytesOf(text))
-const capacity = { elements: 1_000, valuesPerElement: 16, excessValues: 1_000 }
-const readAll =
-  (inLines: boolean) =>
-  (bytes: Uint8Array, limit: number): Result<Submission> => {
-    const opened = openSubmission(bytes, inLines, capacity, limit)
-    if (!opened.ok && 'excess' in opened) throw new Error(`too many ${opened.excess}`)
-    return opened.ok ? readElements(opened.value) : opened
-  }
-const parseArray = readAll(false)
-const parseLines = readAll(true)
-
 /** Value of a number text as a fraction digits / 10^decimals. This oracle shares no code with the parser. */
 const fraction = (text: string): readonly [bigint, number] => {
   const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e')
@@ -117,6 +104,36 @@ describe('a body', () => {
       }),
       { numRuns: 2_000 },
     )
+  })
+
+  property('reads alike at once and in turns', async () => {
+    const broken = fc.tuple(documents, fc.nat(), fc.constantFrom('', ',', '"', '{', ']'))
+    await fc.assert(
+      fc.asyncProperty(broken, async ([text, index, mark]) => {
+        const at = index % (text.length + 1)
+        for (const one of [text, `${text.slice(0, at)}${mark}${text.slice(at + 1)}`])
+          expect(await parseExactJsonInTurns(one, noPause)).toEqual(parseExactJson(one))
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it.each([
+    ['a list', (element: string, count: number) => `[${Array.from({ length: count }, () => element).join(',')}]`],
+    [
+      'a member with a list',
+      (element: string, count: number) => `{"a":1,"data":[${Array.from({ length: count }, () => element).join(',')}]}`,
+    ],
+  ])('of several MiB is read in turns: %s', async (_, write) => {
+    const element = `{"time":12345678901234567890,"text":"${'x'.repeat(300)}"}`
+    const text = write(element, 10_000)
+    let turns = 0
+    const parsed = await parseJsonInTurns(bytesOf(text), () => {
+      turns += 1
+      return Promise.resolve()
+    })
+    expect(parsed).toEqual(parse(text))
+    expect(turns).toBeGreaterThan(text.length / 300_000)
   })
 
   property('that JSON.parse refuses is refused, with a damaged character at any position', () => {
@@ -244,42 +261,6 @@ describe('a body', () => {
     expect(parseJson(Uint8Array.of(0x22, 0xc3, 0x28, 0x22)).ok).toBe(false)
     expect(parseJson(Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22)).ok).toBe(false)
     expect(parseJson(Uint8Array.of(0xef, 0xbb, 0xbf, 0x31))).toEqual({ ok: true, value: 1 })
-  })
-})
-
-describe('a submission', () => {
-  const padded = (bytes: number, letter: string): string => {
-    const frame = bytesOf('{"a":""}').length
-    return `{"a":"${letter.repeat((bytes - frame) / bytesOf(letter).length)}"}`
-  }
-
-  it.each([
-    ['letters', 'x'],
-    ['letters of two bytes', 'é'],
-  ])('returns the indexes of the elements that are too long: %s', (_, letter) => {
-    const text = `[1, ${padded(100, letter)} , ${padded(102, letter)}, [${' '.repeat(99)}] ]`
-    for (const written of [text, text.replace('[1', '["\\ud83d\\ude00"')]) {
-      const parsed = parseArray(bytesOf(written), 100)
-      expect(parsed.ok && [...parsed.value.oversized]).toEqual([2, 3])
-    }
-  })
-
-  it('is a list', () => {
-    expect(parseArray(bytesOf('{"a":[1]}'), 100)).toEqual({
-      ok: false,
-      refusal: { code: 'body_invalid', message: 'The body must be a list' },
-    })
-  })
-
-  it('in lines skips blank lines, and is refused with the number of the first invalid line', () => {
-    const parsed = parseLines(bytesOf(`{"a":1}\r\n\n{"a":${' '.repeat(90)}9007199254740993}\n`), 100)
-    expect(parsed).toEqual({
-      ok: true,
-      value: { elements: [{ a: 1 }, { a: exactNumber('9007199254740993') }], oversized: new Set([1]) },
-    })
-    expect(parseLines(bytesOf('1\n\n[1,2\n3]'), 100)).toMatchObject({
-      refusal: { message: expect.stringMatching(/^Line 3: /) },
-    })
   })
 })
 

@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { meterBatchToWire } from '../../../../services/contract/metering/meter-batch.ts'
 import { type SubmissionLimits, splitSubmission } from '../../../../services/contract/metering/read-submission.ts'
-import { parseSubmission } from '../../../support/metering/parse-submission.ts'
+import { noPause, parseSubmission } from '../../../support/metering/parse-submission.ts'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
-const surplusOf = (bytes: Uint8Array, inLines: boolean, maxElements: SubmissionLimits) =>
-  splitSubmission(bytes, inLines, maxElements).excess
+const surplusOf = async (bytes: Uint8Array, inLines: boolean, maxElements: SubmissionLimits) =>
+  (await splitSubmission(bytes, inLines, maxElements, noPause)).excess
 const any = { elements: 100, valuesPerElement: 0, excessValues: 1_000_000 }
 
 /** Number of objects, lists and commas of a value, counted by parsing. */
@@ -46,36 +46,39 @@ describe('the text of a failed record', () => {
 })
 
 describe('the size of a submission', () => {
-  it('is the same without parsing as by parsing', () => {
-    fc.assert(
-      fc.property(
+  it('is the same without parsing as by parsing', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.array(fc.jsonValue(), { maxLength: 8 }),
         fc.nat(9),
         fc.constantFrom(0, 2),
-        (elements, maxElements, indent) => {
+        async (elements, maxElements, indent) => {
           const list = bytesOf(JSON.stringify(elements, null, indent))
           const lines = bytesOf(elements.map(element => JSON.stringify(element)).join('\n \r\n'))
-          expect(surplusOf(list, false, { ...any, elements: maxElements })).toBe(
+          expect(await surplusOf(list, false, { ...any, elements: maxElements })).toBe(
             elements.length > maxElements ? 'elements' : null,
           )
-          expect(surplusOf(lines, true, { ...any, elements: maxElements })).toBe(
+          expect(await surplusOf(lines, true, { ...any, elements: maxElements })).toBe(
             elements.length > maxElements ? 'elements' : null,
           )
           const values = elements.reduce((sum: number, element) => sum + valuesOf(element), 0)
-          expect(surplusOf(lines, true, { ...any, excessValues: values })).toBeNull()
-          if (values > 0) expect(surplusOf(lines, true, { ...any, excessValues: values - 1 })).toBe('values')
+          expect(await surplusOf(lines, true, { ...any, excessValues: values })).toBeNull()
+          if (values > 0) expect(await surplusOf(lines, true, { ...any, excessValues: values - 1 })).toBe('values')
         },
       ),
     )
   })
 
   // These bodies end with invalid JSON. A parser would report this fault instead.
-  it.each(['1', '{}', '""', '[[]]'])('is refused before parsing if %s occurs two million times', element => {
+  it.each(['1', '{}', '""', '[[]]'])('is refused before parsing if %s occurs two million times', async element => {
     for (const [mediaType, bytes] of [
       ['application/json', bytesOf(`[${`${element},`.repeat(2_000_000)}`)],
       ['application/x-ndjson', bytesOf(`${`${element}\n`.repeat(2_000_000)}[`)],
     ] as const)
-      expect(parseSubmission({ bytes, mediaType })).toMatchObject({ ok: false, refusal: { code: 'too_many_records' } })
+      expect(await parseSubmission({ bytes, mediaType })).toMatchObject({
+        ok: false,
+        refusal: { code: 'too_many_records' },
+      })
   })
 
   it.each([
@@ -83,19 +86,19 @@ describe('the size of a submission', () => {
     ['lists', '[[]', ',[]'],
     ['numbers', '[1e-7', ',1e-7'],
     ['levels', '[', '['],
-  ])('is refused before parsing if one element has a million %s', (_, first, next) => {
+  ])('is refused before parsing if one element has a million %s', async (_, first, next) => {
     for (const mediaType of ['application/json', 'application/x-ndjson']) {
       const bytes = bytesOf(`${mediaType === 'application/json' ? '[' : ''}${first}${next.repeat(1_000_000)}`)
       const refusal = { code: 'body_invalid', message: expect.stringContaining('far more members') }
-      expect(parseSubmission({ bytes, mediaType })).toMatchObject({ ok: false, refusal })
+      expect(await parseSubmission({ bytes, mediaType })).toMatchObject({ ok: false, refusal })
     }
   })
 
-  it('can have 20,000 excess values, which make only their own records invalid', () => {
+  it('can have 20,000 excess values, which make only their own records invalid', async () => {
     const many = (count: number) =>
       bytesOf(`[{"a":[${'1,'.repeat(count)}1]},${`{"b":"${'x'.repeat(20)}"},`.repeat(9_999).slice(0, -1)}]`)
-    const taken = parseSubmission({ bytes: many(20_013), mediaType: 'application/json' })
+    const taken = await parseSubmission({ bytes: many(20_013), mediaType: 'application/json' })
     expect(taken.ok && [taken.value.elements.length, [...taken.value.oversized]]).toEqual([10_000, [0]])
-    expect(parseSubmission({ bytes: many(20_014), mediaType: 'application/json' }).ok).toBe(false)
+    expect((await parseSubmission({ bytes: many(20_014), mediaType: 'application/json' })).ok).toBe(false)
   })
 })

@@ -55,7 +55,7 @@ const shown = ({ parts, ...counts }: ValidatedSubmission) => {
 }
 
 const validateGenerally = async (body: RawBody, by: ValidationContext) => {
-  const parsed = parseSubmission(body)
+  const parsed = await parseSubmission(body)
   return parsed.ok ? shown(await validateSubmission(parsed.value, by)) : parsed
 }
 
@@ -208,7 +208,7 @@ describe('a body between others', () => {
       },
     }
     expect((await validatePlain(bodyOf(all), { ...validationContext(), known }))?.recordsAccepted).toBe(40)
-    const parsed = parseSubmission(bodyOf(all))
+    const parsed = await parseSubmission(bodyOf(all))
     expect(
       parsed.ok && (await validateSubmission(parsed.value, { ...validationContext(), known })).recordsAccepted,
     ).toBe(40)
