@@ -38,7 +38,8 @@ export const optionsOf = (...enabled: FeedConfig['enabled']): MarketFetchOptions
   database,
   choice: feedConfigOf(...enabled),
   fetch,
-  timeoutMs: 300,
+  // Enough for a busy machine. Two tests wait for it.
+  timeoutMs: 2_000,
   maxBytes: 2 ** 20,
   timeZone,
   announcePrices: async change => {
