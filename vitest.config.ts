@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { ownProcess } from './test/support/test-run/own-process.ts'
+import { ofSharedSystem, ownProcess } from './test/support/test-run/own-process.ts'
 
 const timing = ['test/hostile/**/*.test.ts']
 
@@ -20,12 +20,15 @@ const longest = [
   'test/distributed/backup.test.ts',
 ]
 
-/** Runs the longest files first. Unit tests are short and run last, so that no long file is left over for one worker. */
+/**
+ * Runs the longest files first. Files that share a process come last and by project: a worker goes on only with a file of the
+ * same project. They are short, so that no long file is left over for one worker.
+ */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rankOf = ({ moduleId }: TestSpecification): number => {
+    const rankOf = ({ moduleId, project }: TestSpecification): number => {
       if (longest.some(path => moduleId.endsWith(`/${path}`))) return 0
-      return moduleId.includes('/test/unit/') ? 2 : 1
+      return ['suite', 'shared', 'unit'].indexOf(project.name) + 1
     }
     return (await super.sort(files)).toSorted((a, b) => rankOf(a) - rankOf(b))
   }
@@ -45,8 +48,18 @@ export default defineConfig({
           ...shared,
           name: 'suite',
           include: ['test/*.test.ts', 'test/!(unit)/**/*.test.ts', ...ownProcess],
-          exclude: timing,
+          exclude: [...timing, ...ofSharedSystem],
           // Tests wait for timers, disks and other processes a third of the time, so three use two cores.
+          maxWorkers: 3,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'shared',
+          include: ofSharedSystem,
+          isolate: false,
           maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },

@@ -4,7 +4,7 @@ import { revokeApiKey } from '../../../services/platform/postgres/registry/api-k
 import { createOtherAccount, makeKey, openRecords } from '../../support/registry/accounts.ts'
 import { createLocation } from '../../support/registry/object-fixture.ts'
 import { login } from '../../support/system/client.ts'
-import { useSystem } from '../../support/system/use-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 import {
   openVisitor,
   paths,
@@ -15,7 +15,7 @@ import {
   type Visitor,
 } from '../../support/web/console-visitor.ts'
 
-const system = useSystem()
+const system = useSharedSystem()
 let records: Awaited<ReturnType<typeof openRecords>> | undefined
 
 beforeAll(async () => {
