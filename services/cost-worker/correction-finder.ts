@@ -1,6 +1,6 @@
 import { isCorrection, type SubmittedValues, valueChanges } from '../domain/record/correction.ts'
 import { type FreeSpans, freeAfter, isFree, occupy } from '../domain/record/free-spans.ts'
-import { type MeterRecord, noTexts } from '../domain/record/record.ts'
+import { type MeterRecord, noOptions } from '../domain/record/record.ts'
 import { groupByTenant, tenantKey } from '../domain/tenant.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { insertRows } from '../platform/clickhouse/insert-rows.ts'
@@ -212,7 +212,7 @@ const earlierValueOf = ({ before, after, ...row }: MeterCorrectionRow): readonly
       batchId,
       deviceId,
       batchBefore: before.batchId,
-      before: { value: before.energy, confidence: before.confidence, ...noTexts },
+      before: { value: before.energy, confidence: before.confidence, ...noOptions },
       sourceVersion,
       receivedAt,
     },

@@ -105,7 +105,12 @@ export const idKindOf = (text: string): IdKind | undefined => {
 }
 
 /** Members that identify a meter record: a record with equal members is the same record, sent again. */
-export type RecordIdentity = Tenant & Omit<MeterRecord, 'energy' | 'confidence'>
+export type RecordIdentity = Tenant &
+  Pick<
+    MeterRecord,
+    | ('locationId' | 'deviceId' | 'energyFlowDirection' | 'tariffDirection' | 'start' | 'end')
+    | ('sessionReferenceId' | 'recordReferenceId')
+  >
 
 /** The length comes first, so that no text can contain a false boundary between two texts. */
 const lengthPrefixed = (text: string | null): string => (text === null ? '-' : `${text.length}:${text}`)

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { noTexts } from '../../services/domain/record/record.ts'
+import { noOptions } from '../../services/domain/record/record.ts'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import { meterCostBlock } from '../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
 import { textLiteral } from '../../services/platform/clickhouse/encoding/literals.ts'
@@ -62,7 +62,7 @@ const chunk: RecordChunk = {
         end: row.end,
         energy: row.energy,
         confidence: row.recordConfidence,
-        ...noTexts,
+        ...noOptions,
         sessionReferenceId: index % 3 === 0 ? `session-${index}` : null,
         recordNumber: index + 1,
         recordId: row.recordId,

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { noTexts } from '../../services/domain/record/record.ts'
+import { noOptions } from '../../services/domain/record/record.ts'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import { meterCostBlock } from '../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
 import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
@@ -30,7 +30,7 @@ const rowOf = (index: number, step: number): MeterCostRow => {
     start,
     end: start + 900_000,
     recordId: ((index * 2_654_435_761 + step * 40_503) >>> 0).toString(16).padStart(8, '0').repeat(3),
-    ...noTexts,
+    ...noOptions,
     energy,
     energySubmitted: null,
     recordConfidence: 1_000_000,

@@ -1,5 +1,5 @@
 import { costRecord } from '../../services/domain/cost/cost-record.ts'
-import { type MeterRecord, noTexts } from '../../services/domain/record/record.ts'
+import { type MeterRecord, noOptions } from '../../services/domain/record/record.ts'
 import { createPricingPool } from '../../services/domain/tariff/pricing-pool.ts'
 import type { Rate } from '../../services/domain/tariff/rate.ts'
 import { compileSnapshot, type PricingSnapshot } from '../../services/domain/tariff/snapshot.ts'
@@ -94,7 +94,7 @@ const recordsOf = (count: number, locations: number): MeterRecord[] =>
       end: start + quarterMs,
       energy: BigInt(200_000_000 + ((index * 104_729) % 3_000_000_000)),
       confidence: 1_000_000,
-      ...noTexts,
+      ...noOptions,
     }
   })
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { CostPiece } from '../../services/domain/cost/cost-piece.ts'
-import { noTexts } from '../../services/domain/record/record.ts'
+import { noOptions } from '../../services/domain/record/record.ts'
 import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { textsOf } from './partition-messages.ts'
 
@@ -20,7 +20,7 @@ export const costRow = (given: Partial<MeterCostRow> = {}): MeterCostRow => {
     energyFlowDirection: 'INBOUND',
     tariffDirection: 'IMPORT',
     recordId: hexId('', 1),
-    ...noTexts,
+    ...noOptions,
     energySubmitted: null,
     recordConfidence: 1_000_000,
     status: 'PRICED',

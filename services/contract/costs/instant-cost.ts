@@ -15,9 +15,10 @@ import {
   meterRecordDataToWire,
   meterRecordHead,
   meterRecordHeadToWire,
+  optionShapes,
+  optionsToWire,
   recordAnswerRenames,
 } from '../metering/meter-record-read.ts'
-import { textMembers } from '../metering/record-fields.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { flag, parameters } from '../parameter.ts'
 import { submissionLimits } from '../registry/account.ts'
@@ -26,7 +27,7 @@ import { recordWarningsToWire, warningsShape } from '../warning.ts'
 const requestShape = z.object({
   location_id: idText('loc'),
   device_id: orNull(idText('dev')),
-  ...textMembers(() => orNull(z.string())),
+  ...optionShapes,
   energy_flow_direction: z.enum(['INBOUND', 'OUTBOUND']),
   tariff_direction: z.enum(['IMPORT', 'EXPORT', 'LOCAL']),
   measurand: z.literal('TRANSFERRED'),
@@ -74,7 +75,7 @@ const requestToWire = ({ sentRecord, record, apiVersion, options }: InstantCost)
   return {
     location_id: record.locationId,
     device_id: record.deviceId,
-    ...textMembers(name => record[name]),
+    ...optionsToWire(record),
     energy_flow_direction: record.energyFlowDirection,
     tariff_direction: record.tariffDirection,
     measurand: 'TRANSFERRED',

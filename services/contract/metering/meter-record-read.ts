@@ -4,7 +4,7 @@ import type { CostPiece } from '../../domain/cost/cost-piece.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { tableFormats } from '../../domain/interchange/table-format.ts'
 import { energyScale, moneyScale } from '../../domain/quantity.ts'
-import { type MeterRecord, recordDefaults } from '../../domain/record/record.ts'
+import { type MeterRecord, type RecordOptions, recordDefaults } from '../../domain/record/record.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import {
   costShape,
@@ -29,7 +29,7 @@ import { flag, instantParameter, wholeNumber } from '../parameter.ts'
 import { deviceOnly, locationOnly } from '../reference.ts'
 import { recordWarningsToWire, warningsShape } from '../warning.ts'
 import { meterRecordRenames } from './meter-record.ts'
-import { recordFields, recordTexts, textMembers } from './record-fields.ts'
+import { type NumberField, numberOf, optionMembers } from './record-fields.ts'
 
 /** First members of a meter record, stored or instant. */
 export const meterRecordHead = {
@@ -39,10 +39,27 @@ export const meterRecordHead = {
   energy_units: z.literal('WH'),
 } as const
 
+/** Shapes of the optional texts and numbers of a record in an answer. */
+export const optionShapes = optionMembers(
+  () => orNull(z.string()),
+  () => orNull(exactDecimal),
+)
+
+/** Write the optional texts and numbers of a record. */
+export const optionsToWire = (record: RecordOptions) =>
+  optionMembers(
+    name => record[name],
+    field => numberToWire(numberOf(record, field), field),
+  )
+
+/** Write an optional number. */
+export const numberToWire = (value: bigint | null, { rule }: NumberField) =>
+  value === null ? null : scaledNumber(value, rule.scale)
+
 export const meterRecordDataShape = z.object({
   start_time: instantText,
   end_time: instantText,
-  ...textMembers(() => orNull(z.string())),
+  ...optionShapes,
   energy: z.object({ value: exactDecimal }),
   tariff: z.object({ cost: costShape }),
 })
@@ -79,7 +96,7 @@ export const meterRecordHeadToWire = ({ currencyCode, record }: MeterRecordView)
 export const meterRecordDataToWire = ({ record, price }: MeterRecordView, offsetOf: AnswerOffset) => ({
   start_time: writeInstant(record.start, offsetOf(record.start)),
   end_time: writeInstant(record.end, offsetOf(record.end)),
-  ...textMembers(name => record[name]),
+  ...optionsToWire(record),
   energy: { value: scaledNumber(price.energy, energyScale) },
   tariff: { cost: costToWire(price) },
 })
@@ -176,7 +193,7 @@ const directionsInVersion = (
     : (answerToEarlier(directions, meterRecordRenames) as Readonly<Record<string, string>>)
 }
 
-const textNames = recordTexts.map(name => recordFields[name].wire)
+const optionNames = Object.keys(optionShapes) as readonly (keyof typeof optionShapes)[]
 
 /**
  * Write stored records as a CSV table of an API version, with one row for each record and without pieces. Codes of warnings
@@ -194,7 +211,7 @@ export const storedRecordsToCsv = (
       ...Object.keys(directionsInVersion(apiVersion, { energy_flow_direction: 'INBOUND', tariff_direction: 'IMPORT' })),
       'start_time',
       'end_time',
-      ...textNames,
+      ...optionNames,
       'energy_wh',
       'cost',
       'currency_code',
@@ -210,7 +227,7 @@ export const storedRecordsToCsv = (
       ...Object.values(directionsInVersion(apiVersion, record)),
       record.data.start_time,
       record.data.end_time,
-      ...textNames.map(name => record.data[name]),
+      ...optionNames.map(name => record.data[name]),
       record.data.energy.value,
       record.data.tariff.cost.value,
       record.currency_code,

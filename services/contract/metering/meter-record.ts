@@ -1,7 +1,20 @@
 import { z } from 'zod'
 import { parseInstant, readInstant } from '../../domain/instant.ts'
-import { type Energy, type EnergyUnits, exactEnergyOf, readEnergy } from '../../domain/quantity.ts'
-import { type EnergyFlowDirection, fullConfidence, type MeterRecord } from '../../domain/record/record.ts'
+import {
+  type Energy,
+  type EnergyUnits,
+  exactEnergyOf,
+  formatDecimal,
+  readDecimal,
+  readEnergy,
+} from '../../domain/quantity.ts'
+import {
+  type EnergyFlowDirection,
+  fullConfidence,
+  type MeterRecord,
+  noOptions,
+  type RecordOptions,
+} from '../../domain/record/record.ts'
 import {
   defaultTariffDirection,
   readConfidence,
@@ -18,7 +31,15 @@ import { isJsonNumber, type JsonNumber, numberText } from '../json/exact-number.
 import { isJsonObject } from '../json/json-path.ts'
 import { nearestName, unknownNameMessage } from '../message-text.ts'
 import { deviceOnly, locationOnly } from '../reference.ts'
-import type { RecordWireName } from './record-fields.ts'
+import {
+  type NumberField,
+  numberFields,
+  optionMembers,
+  type RecordWireName,
+  recordFields,
+  recordTexts,
+  setNumber,
+} from './record-fields.ts'
 
 /** Differences of a record between the API versions. */
 export const meterRecordRenames: readonly VersionRename[] = [
@@ -32,16 +53,18 @@ const referenceOrId = (prefix: 'loc' | 'dev', kind: string, example: string) =>
     .regex(new RegExp(`^(${prefix}_.{24}|(reference|${kind}):.{1,255})$`, 's'))
     .meta({ type: 'string', examples: [`${prefix}_0198c0ffee00112233445566`, `reference:${example}`] })
 
+const numberShape = ({ description, rule: { scale, min, max } }: NumberField) =>
+  optional(jsonNumber)
+    .describe(description)
+    .meta({ type: 'number', minimum: Number(formatDecimal(min, scale)), maximum: Number(formatDecimal(max, scale)) })
+
 /** Shape of a record for the reference page. `readMeterRecord` reads records and accepts the same values. */
 export const meterRecordShape = fields({
   location_id: referenceOrId('loc', 'location', 'depot-7').describe('The location of the record.'),
   device_id: optional(referenceOrId('dev', 'device', 'charger-4711')).describe(
     'The device of the record, at this location.',
   ),
-  session_reference_id: optional(referenceId).describe(
-    "The caller's own reference of a group of records, such as a charging session.",
-  ),
-  record_reference_id: optional(referenceId).describe("The caller's own reference of this record."),
+  ...optionMembers(name => optional(referenceId).describe(recordFields[name].description), numberShape),
   energy_flow_direction: optional(oneOf('INBOUND', 'OUTBOUND')).describe('INBOUND when absent.'),
   tariff_direction: optional(oneOf('IMPORT', 'EXPORT', 'LOCAL')).describe(
     'IMPORT for INBOUND and EXPORT for OUTBOUND when absent.',
@@ -57,6 +80,13 @@ export const meterRecordShape = fields({
   start_time: instant,
   end_time: instant.describe('Not before start_time, and at most 366 days after it.'),
 }).meta({ component: 'MeterRecordInput' })
+
+const optionNames = Object.keys(
+  optionMembers(
+    () => null,
+    () => null,
+  ),
+) as readonly RecordWireName[]
 
 /** Unvalidated members of a record in both API versions. */
 type RecordMembers = {
@@ -89,8 +119,7 @@ const countKnown = (members: RecordMembers, isCurrent: boolean): number => {
   let count = 0
   if (members.location_id !== undefined) count += 1
   if (members.device_id !== undefined) count += 1
-  if (members.session_reference_id !== undefined) count += 1
-  if (members.record_reference_id !== undefined) count += 1
+  for (const name of optionNames) if (members[name] !== undefined) count += 1
   if ((isCurrent ? members.energy_flow_direction : members.direction) !== undefined) count += 1
   if ((isCurrent ? members.tariff_direction : members.tariff_rate) !== undefined) count += 1
   if (members.measurand !== undefined) count += 1
@@ -118,10 +147,8 @@ const readMembers = (members: RecordMembers, isCurrent: boolean, at: number): Re
     energyFlowDirection,
   )
   if (typeof tariffDirection !== 'string') return refusedBy(tariffDirection)
-  const sessionReferenceId = readReference(members.session_reference_id, 'session_reference_id')
-  if (isRefusal(sessionReferenceId)) return refusedBy(sessionReferenceId)
-  const recordReferenceId = readReference(members.record_reference_id, 'record_reference_id')
-  if (isRefusal(recordReferenceId)) return refusedBy(recordReferenceId)
+  const options = readOptions(members)
+  if ('code' in options) return refusedBy(options)
   const measurand = members.measurand === undefined ? null : refuseMeasurand(members.measurand)
   if (measurand !== null) return refusedBy(measurand)
   const start = readTime(members.start_time, 'start_time')
@@ -138,6 +165,7 @@ const readMembers = (members: RecordMembers, isCurrent: boolean, at: number): Re
   const confidence = members.confidence === undefined ? fullConfidence : readConfidenceMember(members.confidence)
   if (typeof confidence !== 'number') return refusedBy(confidence)
   return accepted({
+    ...options,
     locationId,
     deviceId,
     energyFlowDirection,
@@ -146,14 +174,37 @@ const readMembers = (members: RecordMembers, isCurrent: boolean, at: number): Re
     end,
     energy,
     confidence,
-    sessionReferenceId,
-    recordReferenceId,
   })
+}
+
+const readOptions = (members: RecordMembers): RecordOptions | Refusal => {
+  const options = { ...noOptions }
+  for (const name of recordTexts) {
+    const { wire } = recordFields[name]
+    const read = readReference(members[wire], wire)
+    if (isRefusal(read)) return read
+    options[name] = read
+  }
+  for (const field of numberFields) {
+    const read = readNumber((members as Readonly<Record<string, unknown>>)[field.wire], field)
+    if (isRefusal(read)) return read
+    setNumber(options, field, read)
+  }
+  return options
+}
+
+/** Read an optional number: null if it is absent. */
+export const readNumber = (value: unknown, { wire, rule }: NumberField): bigint | null | Refusal => {
+  if (value === undefined || value === null) return null
+  if (!isJsonNumber(value)) return refuseMember('field_invalid', wire, 'must be a number')
+  const read = readDecimal(numberText(value), rule, wire)
+  return read.ok ? read.value : read.refusal
 }
 
 const refusedBy = (refusal: Refusal): { readonly ok: false; readonly refusal: Refusal } => ({ ok: false, refusal })
 
-const isRefusal = (value: string | null | Refusal): value is Refusal => typeof value === 'object' && value !== null
+const isRefusal = (value: string | bigint | null | Refusal): value is Refusal =>
+  typeof value === 'object' && value !== null
 
 const refuseMember = (code: Refusal['code'], field: string, clause: string): Refusal => ({
   code,

@@ -5,7 +5,7 @@ import { firstIndexAbove } from '../sorted.ts'
 export type BucketPart = Interval & { readonly bucket: number }
 
 /**
- * Cut a piece of a row, or the row, at the edges of buckets (ascending, at least two). The parts are ordered; what lies
+ * Cut a piece of a row, or the row, at the edges of buckets (ascending, at least two). The parts are ordered. Time
  * outside all buckets is left out.
  * A piece without length belongs to the bucket of its instant. If it ends a row that has length, it belongs to the
  * bucket of the last ms before its instant.

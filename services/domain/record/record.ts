@@ -3,17 +3,17 @@ import type { TariffDirection } from '../tariff/tariff.ts'
 
 export type EnergyFlowDirection = 'INBOUND' | 'OUTBOUND'
 
-/** Optional texts of a record: references of the caller. */
-export type RecordTexts = {
+/** Optional texts and numbers of a record; null if absent. The texts are references of the caller. */
+export type RecordOptions = {
   readonly sessionReferenceId: string | null
   readonly recordReferenceId: string | null
 }
 
-/** The optional texts of a record, all absent. */
-export const noTexts: RecordTexts = { sessionReferenceId: null, recordReferenceId: null }
+/** The optional texts and numbers of a record, all absent. */
+export const noOptions: RecordOptions = { sessionReferenceId: null, recordReferenceId: null }
 
 /** Accepted meter record with resolved directions and exact energy. If `start === end`, the record is an impulse. */
-export type MeterRecord = RecordTexts & {
+export type MeterRecord = RecordOptions & {
   readonly locationId: string
   readonly deviceId: string | null
   readonly energyFlowDirection: EnergyFlowDirection
@@ -29,7 +29,7 @@ export type MeterRecord = RecordTexts & {
 export const fullConfidence = 1_000_000
 
 /** Default values of the optional members of a record, apart from its device and its directions. */
-export const recordDefaults: Pick<MeterRecord, 'confidence' | keyof RecordTexts> = {
+export const recordDefaults: Pick<MeterRecord, 'confidence' | keyof RecordOptions> = {
   confidence: fullConfidence,
-  ...noTexts,
+  ...noOptions,
 }

@@ -1,4 +1,4 @@
-import { noTexts } from '../../../services/domain/record/record.ts'
+import { noOptions } from '../../../services/domain/record/record.ts'
 import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
 import { meterCostBlock } from '../../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
 import type { MeterCostRow } from '../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
@@ -33,7 +33,7 @@ const rowOf = ({ accountId, start, lengthMs }: BillRows, locationId: string, slo
     energy,
     cost,
     recordId: slot.toString(16).padStart(24, '0'),
-    ...noTexts,
+    ...noOptions,
     energySubmitted: null,
     recordConfidence: 1_000_000,
     confidence: 1_000_000,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { noTexts } from '../../../services/domain/record/record.ts'
+import { noOptions } from '../../../services/domain/record/record.ts'
 import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
 import { meterCostBlock } from '../../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
 import type { MeterCostRow } from '../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
@@ -36,7 +36,7 @@ const rowOf = (account: string, fleet: Fleet, device: number, slot: number): Met
     energy,
     cost,
     recordId: recordIdOf(slot * devices + device),
-    ...noTexts,
+    ...noOptions,
     sessionReferenceId: `session-${device}-${Math.floor(slot / 16)}`,
     energySubmitted: null,
     recordConfidence: 1_000_000,

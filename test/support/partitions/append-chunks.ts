@@ -1,4 +1,4 @@
-import { noTexts } from '../../../services/domain/record/record.ts'
+import { noOptions } from '../../../services/domain/record/record.ts'
 import { recordIdDigits } from '../../../services/ingest-gateway/fast-path/record-id.ts'
 import { type ChunkBatch, toHeaders } from '../../../services/platform/log/chunk-headers.ts'
 import { recordTopic } from '../../../services/platform/log/log.ts'
@@ -38,7 +38,7 @@ export const acceptedRecord = (
     end: start + 3_600_000,
     energy: 2_000_000_000n,
     confidence: 1_000_000,
-    ...noTexts,
+    ...noOptions,
     recordNumber: 1,
     ...more,
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll } from 'vitest'
 import { startCostWorker } from '../../../services/cost-worker/worker.ts'
-import { noTexts } from '../../../services/domain/record/record.ts'
+import { noOptions } from '../../../services/domain/record/record.ts'
 import { openChdb } from '../../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
 import { rowOfRecord } from '../../../services/platform/clickhouse/meter-cost/meter-cost-reads.ts'
@@ -68,7 +68,7 @@ export const recordAt = (locationId: string, number: number): AcceptedRecord => 
   end: start + 3_600_000,
   energy: 2_000_000_000n,
   confidence: 1_000_000,
-  ...noTexts,
+  ...noOptions,
   recordReferenceId: `record ${number}`,
   recordNumber: number,
   recordId: hexId('', number),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { noTexts } from '../../../services/domain/record/record.ts'
+import { noOptions } from '../../../services/domain/record/record.ts'
 import { recordIdDigits } from '../../../services/ingest-gateway/fast-path/record-id.ts'
 import { batchIds } from '../../../services/platform/ids/batch-id.ts'
 import { openCodec } from '../../../services/platform/log/avro/codec.ts'
@@ -42,7 +42,7 @@ const recordOf = (location: string, recordNumber: number, recordReferenceId: str
     end: start + hourMs,
     energy: 2_000_000_000n,
     confidence: 1_000_000,
-    ...noTexts,
+    ...noOptions,
     recordReferenceId,
     recordNumber,
   }

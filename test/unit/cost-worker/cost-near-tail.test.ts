@@ -8,7 +8,7 @@ import {
   recost,
   withoutMessage,
 } from '../../../services/cost-worker/recost/recost.ts'
-import { noTexts } from '../../../services/domain/record/record.ts'
+import { noOptions } from '../../../services/domain/record/record.ts'
 import { type AccumulatorTail, isNearTail, tailAfter } from '../../../services/domain/recost/accumulator-tail.ts'
 import { recostGroupsOf } from '../../../services/domain/recost/change-set.ts'
 import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
@@ -47,7 +47,7 @@ const recordOf = (
     end: base + (slot + 1) * 900_000,
     energy,
     confidence,
-    ...noTexts,
+    ...noOptions,
     recordId: `${(slot * 31 + device * 17) % 97}/${slot}/${device}`,
   },
   part: { ...tenant, batchId: null, receivedAt: base },

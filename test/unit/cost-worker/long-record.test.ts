@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { costInSteps, rowOf } from '../../../services/cost-worker/record-to-cost.ts'
 import { costRecord } from '../../../services/domain/cost/cost-record.ts'
-import { noTexts } from '../../../services/domain/record/record.ts'
+import { noOptions } from '../../../services/domain/record/record.ts'
 import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
 import type { TimeBand } from '../../../services/domain/tariff/tariff.ts'
@@ -53,7 +53,7 @@ const entryOf = (days: number) => {
       end: start + days * dayMs,
       energy: 123_456_789_012_345n,
       confidence: 1_000_000,
-      ...noTexts,
+      ...noOptions,
     },
     part: { accountId, liveMode, batchId, receivedAt },
     version: 5n,

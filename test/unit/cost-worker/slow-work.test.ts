@@ -5,7 +5,7 @@ import type { ReceivedRequest } from '../../../services/cost-worker/recost/merge
 import { type SlowBatch, slowWork } from '../../../services/cost-worker/slow-work/slow-work.ts'
 import { type SlowTask, splitStep } from '../../../services/cost-worker/slow-work/split-step.ts'
 import type { Step } from '../../../services/cost-worker/step.ts'
-import { noTexts } from '../../../services/domain/record/record.ts'
+import { noOptions } from '../../../services/domain/record/record.ts'
 import { recordTopic } from '../../../services/platform/log/log.ts'
 import type { CachedPricing } from '../../../services/platform/pricing-cache/pricing-cache.ts'
 import { hexId } from '../../suites/cost-rows.ts'
@@ -24,7 +24,7 @@ const recordOf = (accountId: string, locationId: string, days: number, reference
     end: days * dayMs,
     energy: 1n,
     confidence: 1_000_000,
-    ...noTexts,
+    ...noOptions,
     recordReferenceId: reference,
     recordId: reference,
   },

@@ -1,4 +1,4 @@
-import { type EnergyUnits, readEnergy } from '../../../domain/quantity.ts'
+import { type EnergyUnits, readDecimal, readEnergy } from '../../../domain/quantity.ts'
 import { type EnergyFlowDirection, fullConfidence } from '../../../domain/record/record.ts'
 import {
   defaultTariffDirection,
@@ -9,7 +9,15 @@ import {
 import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
 import type { ApiVersion } from '../../api-version.ts'
 import { submissionLimits } from '../../registry/account.ts'
-import { type RecordText, type RecordWireName, recordFields, recordTexts, recordWireNames } from '../record-fields.ts'
+import {
+  type NumberField,
+  numberFields,
+  type RecordText,
+  type RecordWireName,
+  recordFields,
+  recordTexts,
+  recordWireNames,
+} from '../record-fields.ts'
 import {
   asciiTextBefore,
   type BytePattern,
@@ -46,6 +54,8 @@ export type RecordMember = {
   readonly bit: number
   /** Index in `texts` of an optional text, else -1. */
   readonly textIndex: number
+  /** Index in `numbers` of an optional number, else -1. */
+  readonly numberIndex: number
   readonly written: BytePattern
   /** Member that last followed this one. Clients usually write the members of all records in the same order. */
   next: RecordMember | null
@@ -61,6 +71,7 @@ const membersOf = (written: (name: RecordMemberName) => string): readonly Record
     name,
     bit: 1 << index,
     textIndex: recordTexts.findIndex(text => recordFields[text].wire === name),
+    numberIndex: numberFields.findIndex(({ wire }) => wire === name),
     written: createBytePattern(`"${written(name)}":`),
     next: null,
   }))
@@ -110,6 +121,8 @@ export type PlainRecord = {
   confidence: number
   /** Optional texts in the order of `recordTexts`; length 0 without a text. */
   readonly texts: readonly ByteRange[]
+  /** Optional numbers in the order of `numberFields`; null without a number. */
+  readonly numbers: (bigint | null)[]
   readonly sessionReference: ByteRange
   readonly recordReference: ByteRange
 }
@@ -151,6 +164,7 @@ export const plainReader = (cursor: JsonCursor, apiVersion: ApiVersion, at: numb
       energy: Number.NaN,
       confidence: fullConfidence,
       texts,
+      numbers: numberFields.map(() => null),
       sessionReference: textOf('sessionReferenceId'),
       recordReference: textOf('recordReferenceId'),
     },
@@ -177,6 +191,7 @@ const resetRecord = ({ record, members }: PlainReader): void => {
   record.end = Number.NaN
   record.confidence = fullConfidence
   for (const text of record.texts) text.length = 0
+  for (let i = 0; i < record.numbers.length; i += 1) record.numbers[i] = null
   members.seenBits = 0
   members.energyFlowDirection = null
   members.tariffDirection = null
@@ -215,7 +230,7 @@ export const readPlainRecord = (reader: PlainReader): boolean => {
   return cursor.index - start <= submissionLimits.recordBytes && completeRecord(reader)
 }
 
-const readMember = (reader: PlainReader, { name, textIndex }: RecordMember): boolean => {
+const readMember = (reader: PlainReader, { name, textIndex, numberIndex }: RecordMember): boolean => {
   const { cursor, record, members, isCurrent } = reader
   const text = textIndex < 0 ? undefined : record.texts[textIndex]
   if (text !== undefined) return readReferenceText(cursor, text)
@@ -246,9 +261,21 @@ const readMember = (reader: PlainReader, { name, textIndex }: RecordMember): boo
     case 'end_time':
       record.end = readInstantBytes(cursor, members.endDay)
       return !Number.isNaN(record.end)
-    default:
-      return false
+    default: {
+      const field = numberFields[numberIndex]
+      const number = field === undefined ? null : readNumberBytes(cursor, field)
+      if (number !== null) record.numbers[numberIndex] = number
+      return number !== null
+    }
   }
+}
+
+/** Read an optional number; null if the general reader must read it. */
+export const readNumberBytes = (cursor: JsonCursor, field: NumberField): bigint | null => {
+  const start = cursor.index
+  if (!readDecimalBytes(cursor, optionalDecimal)) return null
+  const read = readDecimal(asciiTextBefore(cursor, start), field.rule, field.wire)
+  return read.ok ? read.value : null
 }
 
 const maxReferenceBytes = 255
@@ -261,11 +288,11 @@ const readReferenceText = (cursor: JsonCursor, target: ByteRange): boolean => {
   return length > 0 && length <= maxReferenceBytes
 }
 
-const confidenceDecimal: ParsedDecimal = { mantissa: 0, decimals: 0 }
+const optionalDecimal: ParsedDecimal = { mantissa: 0, decimals: 0 }
 
 const readConfidenceMember = (cursor: JsonCursor, record: PlainRecord): boolean => {
   const start = cursor.index
-  if (!readDecimalBytes(cursor, confidenceDecimal)) return false
+  if (!readDecimalBytes(cursor, optionalDecimal)) return false
   const read = readConfidence(asciiTextBefore(cursor, start))
   if (read.ok) record.confidence = read.value
   return read.ok

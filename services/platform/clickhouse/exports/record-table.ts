@@ -1,3 +1,4 @@
+import { numberFields, optionMembers, recordFields, recordTexts } from '../../../contract/metering/record-fields.ts'
 import { isByTime, type TableFormat } from '../../../domain/interchange/table-format.ts'
 import { defaultMaxPower } from '../../../domain/record/reading-rules.ts'
 import type { WarningCode } from '../../../domain/record/warnings.ts'
@@ -29,8 +30,8 @@ const recordColumns: readonly (readonly [name: string, type: string])[] = [
   ['id', 'String'],
   ['location_id', 'String'],
   ['device_id', 'Nullable(String)'],
-  ['session_reference_id', 'Nullable(String)'],
-  ['record_reference_id', 'Nullable(String)'],
+  ...recordTexts.map(name => [recordFields[name].wire, 'Nullable(String)'] as const),
+  ...numberFields.map(({ wire, column }) => [wire, column.type] as const),
   ['energy_flow_direction', 'String'],
   ['tariff_direction', 'String'],
   ['status', 'String'],
@@ -77,9 +78,19 @@ const tariffTexts = (isNonCommodity: boolean, { nonCommodityIds }: RecordTable):
   return `nullIf(arrayStringConcat(arrayMap(tariff -> concat('trf_', ${hexOf('tariff')}), ${chosen}), ' '), '')`
 }
 
+/** Name of a stored column whose name a column of the table has. */
+const storedName = (name: string): string => `stored_${name}`
+
+const optionNames = Object.keys(
+  optionMembers(
+    () => null,
+    () => null,
+  ),
+)
+
 /** Stored columns of the ordered rows. */
 const storedColumns = `record_id AS record, location_id AS location, device_id AS device,
-  session_reference_id AS session, record_reference_id AS reference, energy_flow_direction AS flow,
+  ${optionNames.map(name => `${name} AS ${storedName(name)}`).join(', ')}, energy_flow_direction AS flow,
   tariff_direction AS direction, status = 'UNPRICED' AS is_unpriced, currency, tariff_ids AS tariffs,
   start_time AS starts_at, end_time AS ends_at, energy, cost AS amount, record_confidence, confidence AS price_confidence,
   pricing_revision, ifNull(energy_submitted, energy) AS submitted`
@@ -115,11 +126,21 @@ const implausible: WarningCode = 'implausible_energy'
 const warnings = (table: RecordTable): string => `if(ends_at > starts_at AND toDecimal128(submitted, 6) * 3600000000000
     > ${maxPower(table)} * (toUnixTimestamp64Milli(ends_at) - toUnixTimestamp64Milli(starts_at)), '${implausible}', NULL) AS warnings`
 
+const optionValues = (table: RecordTable): string => {
+  const values = optionMembers(
+    name => textOrNull(storedName(recordFields[name].wire), table),
+    ({ wire }) => storedName(wire),
+  )
+  return Object.entries(values)
+    .map(([name, value]) => `${value} AS ${name}`)
+    .join(', ')
+}
+
 /** Columns that a table of records and a table of pieces share. */
 const sharedColumns = (table: RecordTable): string => `concat('mre_', ${hexOf('record')}) AS id,
   concat('loc_', ${hexOf('location')}) AS location_id,
   if(device = toFixedString('', 12), NULL, concat('dev_', ${hexOf('device')})) AS device_id,
-  ${textOrNull('session', table)} AS session_reference_id, ${textOrNull('reference', table)} AS record_reference_id,
+  ${optionValues(table)},
   toString(flow) AS energy_flow_direction, toString(direction) AS tariff_direction,
   if(is_unpriced, 'UNPRICED', 'PRICED') AS status, toString(currency) AS currency_code,
   ${tariffTexts(false, table)} AS commodity_tariff_id, ${tariffTexts(true, table)} AS non_commodity_tariff_id`

@@ -1,5 +1,13 @@
-import { textMembers } from '../../../contract/metering/record-fields.ts'
+import {
+  type NumberField,
+  numberFields,
+  optionMembers,
+  recordFields,
+  recordTexts,
+  setNumber,
+} from '../../../contract/metering/record-fields.ts'
 import type { CostPiece } from '../../../domain/cost/cost-piece.ts'
+import { noOptions } from '../../../domain/record/record.ts'
 import {
   type BlockReader,
   type ColumnValues,
@@ -69,6 +77,9 @@ const noPieces: readonly never[] = []
 export const onlyPiece = (row: MeterCostRow): CostPiece | undefined =>
   row.pieces.length === 1 ? row.pieces[0] : undefined
 
+/** Return the type of the column of an optional number. */
+export const numberType = ({ rule }: Pick<NumberField, 'rule'>) => nullable(decimal64(`Decimal(18, ${rule.scale})`), 0n)
+
 /** Columns of the pieces of a row by name. */
 export const pieceTypes = {
   start_time: instant,
@@ -96,7 +107,7 @@ const columnTypes = {
   energy_flow_direction: rowTypes.flow,
   tariff_direction: rowTypes.direction,
   record_id: rowTypes.bareId,
-  ...textMembers(() => rowTypes.optionalText),
+  ...optionMembers(() => rowTypes.optionalText, numberType),
   energy_submitted: rowTypes.nullableEnergy,
   record_confidence: uint32,
   status: rowTypes.status,
@@ -169,7 +180,8 @@ export const decodeListedRows = (bytes: Buffer): (MeterCostRow & { readonly piec
 
 const readRows = (from: BlockReader, count: number): readonly MeterCostRow[] => {
   const columns = readColumns(from, columnTypes, count)
-  return columns.account_id.map((accountId, i) => ({
+  const rows = columns.account_id.map((accountId, i) => ({
+    ...noOptions,
     accountId,
     liveMode: valueAt(columns.live_mode, i),
     locationId: valueAt(columns.location_id, i),
@@ -179,8 +191,6 @@ const readRows = (from: BlockReader, count: number): readonly MeterCostRow[] => 
     start: valueAt(columns.start_time, i),
     end: valueAt(columns.end_time, i),
     recordId: valueAt(columns.record_id, i),
-    sessionReferenceId: valueAt(columns.session_reference_id, i),
-    recordReferenceId: valueAt(columns.record_reference_id, i),
     energy: valueAt(columns.energy, i),
     energySubmitted: valueAt(columns.energy_submitted, i),
     recordConfidence: valueAt(columns.record_confidence, i),
@@ -199,6 +209,14 @@ const readRows = (from: BlockReader, count: number): readonly MeterCostRow[] => 
     receivedAt: valueAt(columns.received_at, i),
     isDeleted: columns.is_deleted[i] === 1,
   }))
+  for (const name of recordTexts) {
+    for (const [i, text] of columns[recordFields[name].wire].entries()) if (text !== null) valueAt(rows, i)[name] = text
+  }
+  for (const field of numberFields) {
+    const numbers = (columns as Readonly<Record<string, readonly unknown[]>>)[field.wire] as readonly (bigint | null)[]
+    for (const [i, number] of numbers.entries()) setNumber(valueAt(rows, i), field, number)
+  }
+  return rows
 }
 
 /**

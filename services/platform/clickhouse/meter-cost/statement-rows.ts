@@ -1,6 +1,7 @@
 import type { CostPiece } from '../../../domain/cost/cost-piece.ts'
 import type { Interval } from '../../../domain/interval.ts'
 import type { Energy, Money } from '../../../domain/quantity.ts'
+import { noOptions } from '../../../domain/record/record.ts'
 import type { RecordToPrice } from '../../../domain/statement/counts-at-starts.ts'
 import type { EarlierRecords } from '../../../domain/statement/earlier-records.ts'
 import { coveredParts } from '../../../domain/statement/metered-energy.ts'
@@ -77,6 +78,7 @@ const readRows = (locationOf: (index: number) => string, from: BlockReader, coun
     const pieces = piecesOf(columns, i)
     return {
       record: {
+        ...noOptions,
         recordId: valueAt(columns.record_id, i),
         locationId: locationOf(i),
         deviceId,
@@ -87,7 +89,6 @@ const readRows = (locationOf: (index: number) => string, from: BlockReader, coun
         energy: submitted ?? energy,
         confidence: valueAt(columns.record_confidence, i),
         sessionReferenceId: valueAt(columns.session_reference_id, i),
-        recordReferenceId: null,
         covered: submitted === null ? noIntervals : coveredOf({ start, end, energy }, pieces),
       },
       energy,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { costRecord } from '../../../../services/domain/cost/cost-record.ts'
-import { type MeterRecord, noTexts } from '../../../../services/domain/record/record.ts'
+import { type MeterRecord, noOptions } from '../../../../services/domain/record/record.ts'
 import { planAmount } from '../../../../services/domain/schedule/amount.ts'
 import { accumulatorKey } from '../../../../services/domain/tariff/accumulator.ts'
 import { createPricingPool } from '../../../../services/domain/tariff/pricing-pool.ts'
@@ -82,7 +82,7 @@ describe('the cost of a plan', () => {
           end: to,
           energy: (power * BigInt(to - from)) / 3_600_000n,
           confidence: 1_000_000,
-          ...noTexts,
+          ...noOptions,
         })) satisfies readonly MeterRecord[]
         const difference = chargeOf(snapshot, records) - plan.cost
         // Each piece is rounded to 1e-6 Wh and its power to 1e-6 W

@@ -6,7 +6,7 @@ import {
   meterRecordRetrieve,
   storedRecordToWire,
 } from '../../../../services/contract/metering/meter-record-read.ts'
-import { noTexts } from '../../../../services/domain/record/record.ts'
+import { noOptions } from '../../../../services/domain/record/record.ts'
 import type { MeterCostRow } from '../../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 import type { WorkResult } from '../../../../services/platform/work-thread/work-messages.ts'
 import { recordViewOf } from '../../../../services/query-service/costs/stored-row.ts'
@@ -25,7 +25,7 @@ const rowOf = (number: number, pieces: number): MeterCostRow => ({
   tariffDirection: 'IMPORT',
   start,
   end: start + pieces * minuteMs,
-  ...noTexts,
+  ...noOptions,
   sessionReferenceId: 'a "pieces":[] of "data":[]',
   energy: 10n * BigInt(pieces),
   energySubmitted: null,

@@ -1,9 +1,9 @@
-import { recordFields, recordTexts } from '../../../../contract/metering/record-fields.ts'
+import { numberFields, numberOf, recordFields, recordTexts } from '../../../../contract/metering/record-fields.ts'
 import type { CostPiece } from '../../../../domain/cost/cost-piece.ts'
 import { putDigits } from '../../../log/avro/fast-path/digits.ts'
 import type { NativeRows } from '../../clickhouse.ts'
 import type { MeterCostRow } from '../../meter-cost/meter-cost-row.ts'
-import { noBatch, noDevice, onlyPiece, rowTypes } from '../../meter-cost/meter-cost-rows.ts'
+import { noBatch, noDevice, numberType, onlyPiece, rowTypes } from '../../meter-cost/meter-cost-rows.ts'
 import { type PieceColumn, pieceColumns } from '../packed-pieces.ts'
 import {
   type BlockColumn,
@@ -25,7 +25,11 @@ import { writeEnds } from './native-types.ts'
 export function* meterCostBlockInSteps(rows: readonly MeterCostRow[]): Generator<void, NativeRows> {
   const needed = neededColumns(rows)
   yield
-  const columns = [...requiredColumns, ...optionalColumns.filter(({ need }) => needed[need]).map(one => one.column)]
+  const columns = [
+    ...requiredColumns,
+    ...optionColumns.filter(({ isNeeded }) => isNeeded(rows)).map(one => one.column),
+    ...optionalColumns.filter(({ need }) => needed[need]).map(one => one.column),
+  ]
   return { table: 'meter_cost', columns, bytes: yield* encodeBlockInSteps(columns, rows) }
 }
 
@@ -208,8 +212,6 @@ const requiredColumns: readonly (FixedColumn<MeterCostRow> | BlockColumn<MeterCo
 /** Return which optional columns the rows need. */
 const neededColumns = (rows: readonly MeterCostRow[]) => {
   const needed = {
-    sessionReferenceId: false,
-    recordReferenceId: false,
     submitted: false,
     tier: false,
     pieces: false,
@@ -219,8 +221,6 @@ const neededColumns = (rows: readonly MeterCostRow[]) => {
     deleted: false,
   }
   for (const row of rows) {
-    needed.sessionReferenceId ||= row.sessionReferenceId !== null
-    needed.recordReferenceId ||= row.recordReferenceId !== null
     needed.submitted ||= row.energySubmitted !== null
     needed.tier ||= (onlyPiece(row)?.tier ?? 0n) !== 0n
     needed.pieces ||= row.pieces.length > 1 || row.packed !== undefined
@@ -276,10 +276,18 @@ const pieceListColumn = ({ name, listType: lists, write }: PieceColumn, index: n
   },
 })
 
+const optionColumn = <T>(name: string, nativeType: NativeType<T | null>, of: (row: MeterCostRow) => T | null) => ({
+  isNeeded: (rows: readonly MeterCostRow[]) => rows.some(row => of(row) !== null),
+  column: column(name, nativeType, of),
+})
+
+/** Columns of the optional texts and numbers of a record. */
+const optionColumns = [
+  ...recordTexts.map(name => optionColumn(recordFields[name].wire, rowTypes.optionalText, row => row[name])),
+  ...numberFields.map(field => optionColumn(field.wire, numberType(field), row => numberOf(row, field))),
+]
+
 const optionalColumns: readonly OptionalColumn[] = [
-  ...recordTexts.map(name =>
-    optionalColumn(name, recordFields[name].column.name, rowTypes.optionalText, row => row[name]),
-  ),
   optionalColumn('submitted', 'energy_submitted', rowTypes.nullableEnergy, row => row.energySubmitted),
   optionalColumn('tier', 'tier', rowTypes.energy, row => onlyPiece(row)?.tier ?? 0n),
   ...pieceColumns.map(pieceListColumn),

@@ -124,6 +124,12 @@ export const writeOptionalText = (to: AvroWriter, text: string | null): void => 
   }
 }
 
+/** Write a union of null and long. */
+export const writeOptionalLong = (to: AvroWriter, value: bigint | null): void => {
+  to.bytes[to.at++] = value === null ? 0 : 2
+  if (value !== null) writeBigLong(to, value)
+}
+
 /** Read a long as a number. Throws a RangeError if it is negative or above 2^53. */
 export const readLong = (from: AvroReader): number => {
   const { bytes } = from
@@ -197,6 +203,14 @@ export const readOptionalText = (from: AvroReader): string | null => {
   if (at + length > bytes.length) throw new RangeError('The message ends within a text.')
   from.at = at + length
   return bytes.toString('utf8', at, at + length)
+}
+
+/** Read a union of null and long. */
+export const readOptionalLong = (from: AvroReader): bigint | null => {
+  const branch = from.bytes[from.at++]
+  if (branch === 0) return null
+  if (branch !== 2) throw new RangeError('A number of the message has an unknown union branch.')
+  return readBigLong(from)
 }
 
 /** Read an array of any number of blocks. */

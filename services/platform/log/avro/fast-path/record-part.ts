@@ -1,7 +1,17 @@
+import { numberFields } from '../../../../contract/metering/record-fields.ts'
 import type { EnergyFlowDirection } from '../../../../domain/record/record.ts'
 import type { TariffDirection } from '../../../../domain/tariff/tariff.ts'
 import type { RecordPart } from '../../messages.ts'
-import { type AvroWriter, copyBytes, type IdBits, writeBits, writeDigits, writeInt, writeLong } from './avro-bytes.ts'
+import {
+  type AvroWriter,
+  copyBytes,
+  type IdBits,
+  writeBits,
+  writeDigits,
+  writeInt,
+  writeLong,
+  writeOptionalLong,
+} from './avro-bytes.ts'
 
 /** An encoded part of a chunk, with the data of its headers. It has at least one record. */
 export type EncodedPart = Omit<RecordPart, 'records'> & {
@@ -32,6 +42,8 @@ export type RecordInBody = {
   readonly confidence: number
   /** The optional texts in the order of `recordTexts`. */
   readonly texts: readonly TextInBody[]
+  /** The optional numbers in the order of `numberFields`. */
+  readonly numbers: readonly (bigint | null)[]
 }
 type TextInBody = { readonly at: number; readonly length: number }
 
@@ -49,7 +61,7 @@ export type PartWriter = {
 
 const idBytes = 12
 /** Maximum bytes of a record without its texts. */
-const maxFixedBytes = 80
+const maxFixedBytes = 80 + 11 * numberFields.length
 let marks = 0
 
 export const partWriter = (): PartWriter => ({
@@ -90,7 +102,7 @@ export const addRecord = (
   recordNumber: number,
   id: IdBits,
 ): void => {
-  const { texts } = record
+  const { texts, numbers } = record
   let textBytes = 0
   for (let i = 0; i < texts.length; i += 1) textBytes += (texts[i] as TextInBody).length
   ensureCapacity(to, maxFixedBytes + textBytes)
@@ -106,6 +118,7 @@ export const addRecord = (
   writeLong(records, record.energy)
   writeInt(records, record.confidence)
   for (let i = 0; i < texts.length; i += 1) writeOptionalRange(to, body, texts[i] as TextInBody)
+  for (let i = 0; i < numbers.length; i += 1) writeOptionalLong(records, numbers[i] as bigint | null)
   writeInt(records, recordNumber)
   writeBits(records, id)
 }
