@@ -1,3 +1,4 @@
+import type { UploadedFile } from '../../platform/http/multipart-form.ts'
 import type { ReadingOptions } from '../../reading-import/csv-options.ts'
 import { type Html, html } from '../../web/ui-kit/html.ts'
 import { choice } from '../page-parts.ts'
@@ -7,13 +8,13 @@ import type { UploadMenus } from './open-upload.ts'
 /** Hidden fields of a preview: the file and the worksheet that it read, and the inputs that it filled. */
 const [fileField, sheetField, filledField] = ['preview-file', 'preview-sheet', 'preview-filled']
 
-const keyOf = ({ name, size }: Pick<File, 'name' | 'size'>): string => `${size} ${name}`
+const keyOf = ({ name, size }: Pick<UploadedFile, 'name' | 'size'>): string => `${size} ${name}`
 
 /**
  * Return a sent form without the choices that belong to another file or worksheet than the sent one: columns, and inputs that
  * still have the text of the last preview.
  */
-export const formOfFile = (form: URLSearchParams, file: Pick<File, 'name' | 'size'>): URLSearchParams => {
+export const formOfFile = (form: URLSearchParams, file: Pick<UploadedFile, 'name' | 'size'>): URLSearchParams => {
   const own = new URLSearchParams(form)
   const isOtherFile = form.has(fileField) && form.get(fileField) !== keyOf(file)
   if (isOtherFile) own.delete('sheet')
@@ -64,7 +65,7 @@ export const fileMenus = (
   { sheets, headings }: UploadMenus,
   form: URLSearchParams,
   sent: URLSearchParams,
-  file: Pick<File, 'name' | 'size'>,
+  file: Pick<UploadedFile, 'name' | 'size'>,
 ): Html => {
   const names = new Set([...sent.keys(), ...form.keys()])
   const marks = [...names].filter(name => isOptionInput(name) && sent.get(name) !== form.get(name))

@@ -2,6 +2,7 @@ import { mayCall } from '../../contract/operation.ts'
 import type { TokenGrant } from '../../platform/access/bearer-token.ts'
 import { fairShare } from '../../platform/concurrency/fair-share.ts'
 import { isFailure } from '../../platform/failure.ts'
+import type { UploadedFile } from '../../platform/http/multipart-form.ts'
 import { CallError } from '../../reading-import/call-service.ts'
 import { UsageError } from '../../reading-import/usage-error.ts'
 import { type Html, html } from '../../web/ui-kit/html.ts'
@@ -84,7 +85,7 @@ const messageOf = (error: unknown): string | null =>
     ? error.message
     : null
 
-type Answered = Pick<ConsoleRequest, 'session' | 'at'> & { readonly form: URLSearchParams; readonly file: File }
+type Answered = Pick<ConsoleRequest, 'session' | 'at'> & { readonly form: URLSearchParams; readonly file: UploadedFile }
 
 /** A sent file: it is open, or a fault or questions are shown instead. `form` has the inputs with a guess. */
 type Prepared = {

@@ -45,6 +45,21 @@ const openPageReads =
     return playCopies(copies, () => target.hostile.send('GET', page, undefined, { authorization: '', cookie }))
   }
 
+/** Return an input: a form with a file, made of equal parts, as a signed-in visitor. */
+const formInput = (name: string, part: string): HostileInput => ({
+  subject,
+  name,
+  size: 15 * 2 ** 20,
+  unit: 'bytes',
+  statuses: [403],
+  open: async (target, size) => {
+    const { cookie } = await signIn(target)
+    const body = `${repeat(Math.floor(size / part.length), part)}--x--\r\n`
+    const headers = { ...formHeaders(target, cookie), 'content-type': 'multipart/form-data; boundary=x' }
+    return playOf(() => target.hostile.send('POST', '/console/imports', body, headers))
+  },
+})
+
 /** Pages and forms of the console. */
 export const consolePages: readonly HostileInput[] = [
   {
@@ -129,4 +144,8 @@ export const consolePages: readonly HostileInput[] = [
     statuses: [200, 404, 414],
     open: openPageReads(async (_, size) => `/console/locations${repeat(size, '/')}x`),
   },
+  formInput('small fields of a form with a file', '--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n\r\n'),
+  formInput('small files of a form', '--x\r\ncontent-disposition: form-data; name="a"; filename="b"\r\n\r\n\r\n'),
+  formInput('headers of a form with a file', `--x\r\n${'a: b\r\n'.repeat(10_000)}\r\n\r\n`),
+  formInput('dashes of a form with a file', '\r\n--y'),
 ]

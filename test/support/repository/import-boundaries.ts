@@ -32,6 +32,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'sql-template-tag': ['services/platform/postgres/'],
   hono: ['services/platform/http/', 'services/web/', 'services/console/'],
   '@hono/node-server': ['services/platform/http/'],
+  '@fastify/busboy': ['services/platform/http/multipart-form.ts'],
   'rate-limiter-flexible': ['services/platform/http/'],
   'openid-client': ['services/platform/access/openid-provider.ts'],
   jose: ['services/platform/access/bearer-token.ts'],
