@@ -56,7 +56,7 @@ describe('the pages', () => {
     expect(globSync('docs/**/*.md').filter(path => readBlocks(path).unnamed > 0)).toEqual([])
   })
 
-  it.each(pages)('$path prints what it shows', { timeout: 60_000 }, async ({ setup, commands, outputs }) => {
+  it.each(pages)('$path prints what it shows', async ({ setup, commands, outputs }) => {
     const { base_url, test_key } = system.sandbox()
     const blocks = [...commands].map(([name, text]) => `echo '— ${name}'\n${text}`)
     const script = `set -e\n${setup}${blocks.join('')}`

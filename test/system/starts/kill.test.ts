@@ -6,6 +6,7 @@ import { faultsOf } from '../../support/ledger/audit.ts'
 import { type Ledger, openLedger } from '../../support/ledger/ledger.ts'
 import { type Random, seededRandom } from '../../support/random.ts'
 import { type Client, login } from '../../support/system/client.ts'
+import { fillDataFolder } from '../../support/system/prepared-folder.ts'
 import {
   dataFolder,
   launchSystem,
@@ -38,6 +39,12 @@ const start = async (): Promise<Client> => {
   system = await startSystem(folder)
   client = await login(system.sandbox)
   return client
+}
+
+/** Start on a prepared folder. */
+const startFirst = async (): Promise<Client> => {
+  await fillDataFolder(folder)
+  return start()
 }
 
 /** Return the client of the running system. */
@@ -96,7 +103,7 @@ describe('kill -9', () => {
     timeout: 60_000 + rounds * 20_000,
   }, async () => {
     const random = seededRandom(seed)
-    await start()
+    await startFirst()
     await using ledger = await openLedgerHere(random)
     const enough = new AbortController()
     const load = ledger.run(4, enough.signal)
@@ -117,7 +124,7 @@ describe('kill -9', () => {
   it('of PostgreSQL alone does not stop metering, and changes are accepted again within seconds', {
     timeout: 120_000,
   }, async () => {
-    const current = await start()
+    const current = await startFirst()
     await using ledger = await openLedgerHere(seededRandom(seed))
     const enough = new AbortController()
     const load = ledger.run(3, enough.signal)

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Sandbox } from '../../../services/platform/access/sandbox-file.ts'
 import { login } from '../../support/system/client.ts'
+import { fillDataFolder } from '../../support/system/prepared-folder.ts'
 import {
   dataFolder,
   launchSystem,
@@ -24,6 +25,8 @@ const start = async (environment: Readonly<Record<string, string>> = {}): Promis
   running.push(system)
   return system
 }
+
+beforeAll(() => fillDataFolder(folder))
 
 afterEach(async () => {
   for (const system of running.splice(0)) await system[Symbol.asyncDispose]()
