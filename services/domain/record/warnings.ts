@@ -71,7 +71,12 @@ export const overlappingRecords = <Row extends Interval>(actuals: readonly Row[]
 }
 
 /** Record as the search sees it. */
-export type SearchedRecord = Omit<MeterRecord, 'recordReferenceId'>
+export type SearchedRecord = Interval &
+  Pick<
+    MeterRecord,
+    | ('locationId' | 'deviceId' | 'energyFlowDirection' | 'tariffDirection')
+    | ('sessionReferenceId' | 'energy' | 'confidence')
+  >
 
 const seriesOf = (record: SearchedRecord): string => {
   const { locationId, deviceId, energyFlowDirection, tariffDirection, sessionReferenceId: session } = record
