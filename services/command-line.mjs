@@ -3,7 +3,10 @@ import { createInterface } from 'node:readline'
 import './typescript-imports.mjs'
 
 enableCompileCache()
-const { runCommandLine } = await import('./command-line/run.ts')
+const [{ runCommandLine }, { commandSubjects }] = await Promise.all([
+  import('./command-line/run.ts'),
+  import('./commands.ts'),
+])
 // Ctrl-C and the end of the input answer with an empty line.
 const ask = question =>
   new Promise(resolve => {
@@ -14,7 +17,7 @@ const ask = question =>
       terminal.close()
     })
   })
-process.exitCode = await runCommandLine(process.argv.slice(2), process.env, {
+process.exitCode = await runCommandLine(commandSubjects, process.argv.slice(2), process.env, {
   out: text => process.stdout.write(text),
   err: text => process.stderr.write(text),
   isTerminal: process.stderr.isTTY === true,

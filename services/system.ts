@@ -3,12 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { forecastWork } from './background/forecast-work.ts'
 import { openBackground } from './background/open.ts'
 import { resealWork } from './background/reseal-work.ts'
+import { openConnectWing } from './connect/open.ts'
 import { openConsole } from './console/open.ts'
 import { apiVersions } from './contract/api-version.ts'
 import { openApiDocument } from './contract/openapi/openapi.ts'
-import { documentedOperations } from './contract/openapi/operations.ts'
 import { openCostWorker } from './cost-worker/open.ts'
 import { openIngestGateway } from './ingest-gateway/open.ts'
+import { documentedOperations } from './operations.ts'
 import { authenticator, operatorAuthenticator } from './platform/access/authenticate.ts'
 import { bearerTokens } from './platform/access/bearer-token.ts'
 import { sealWith } from './platform/access/seal.ts'
@@ -22,11 +23,11 @@ import { defaultLimits, type Ports } from './platform/http/binding.ts'
 import { idempotencyKeys } from './platform/http/idempotency-store.ts'
 import { listen } from './platform/http/listen.ts'
 import { documentRoute, type HealthCheck, healthRoutes } from './platform/http/static-routes.ts'
-import { confirmSecret } from './platform/postgres/connect/secret-fingerprints.ts'
 import { keyStore, readKeyState } from './platform/postgres/registry/api-keys.ts'
 import { takeIdempotencyLock } from './platform/postgres/registry/idempotency.ts'
 import { referenceFinder } from './platform/postgres/registry/references.ts'
 import { openSignInFailures } from './platform/postgres/registry/sign-in-failures.ts'
+import { confirmSecret } from './platform/postgres/secret-fingerprints.ts'
 import {
   type RoleModule,
   referenceChanges,
@@ -38,11 +39,10 @@ import type { Logger } from './platform/telemetry/logger.ts'
 import { serveMetrics } from './platform/telemetry/metrics.ts'
 import { isLoopbackHost } from './platform/webhook-client/address-rule.ts'
 import { openWebhookHttpClient } from './platform/webhook-client/webhook-http-client.ts'
-import { openQueryService } from './query-service/open.ts'
+import { openQueryService, type WingDependencies } from './query-service/open.ts'
 import { refusalEvents } from './query-service/refusal-events.ts'
 import { prepareSandbox, type StartedService } from './sandbox.ts'
 import { openStores, type Report, storeChecks } from './stores.ts'
-import { openConnectPages } from './web/connect/open.ts'
 import { documentationPages } from './web/documentation/documentation-pages.ts'
 import { notFoundPage } from './web/reference/landing.ts'
 import { referencePages } from './web/reference/reference-page.ts'
@@ -184,17 +184,30 @@ const openCredentialsKey = async ({ config, database }: SharedDependencies): Pro
   return loaded.value
 }
 
-/** Open the query service, the background work and the pages for browsers. */
+/**
+ * Open the wings: parts that the core never imports. Each is one line here. Its operations are one line in `operations.ts`, and
+ * its commands are one line in `commands.ts`.
+ */
+const openWings = (
+  shared: SharedDependencies,
+  dependencies: WingDependencies,
+  opening: AsyncDisposableStack,
+  { credentialsKey, isGateway }: { readonly credentialsKey: Secret; readonly isGateway: boolean },
+): Promise<readonly RoleModule[]> =>
+  Promise.all([openConnectWing(shared, dependencies, credentialsKey), openConsole(shared, opening, isGateway)])
+
+/** Open the query service, the background work and the wings. */
 const openQueries = async (
   shared: SharedDependencies,
   opening: AsyncDisposableStack,
-  chosenRoles: readonly Role[],
+  isGateway: boolean,
 ): Promise<readonly RoleModule[]> => {
   const { database, logger, secrets } = shared
   const credentialsKey = await openCredentialsKey(shared)
   const { roleModule: background, relay, start } = await openBackground(shared, opening)
-  const options = { ...shared, publishRecosts: relay.publish, announcePrices: relay.announce, credentialsKey }
+  const options = { ...shared, publishRecosts: relay.publish, announcePrices: relay.announce }
   const queryService = await openQueryService(options, opening)
+  const wings = await openWings(shared, queryService.dependencies, opening, { credentialsKey, isGateway })
   const resealing = resealWork({ database, secret: secrets.secret, credentialsKey, logger })
   const forecasts = forecastWork({
     database,
@@ -203,13 +216,9 @@ const openQueries = async (
     announcePrices: relay.announce,
     at: currentInstant,
   })
-  start([...queryService.leasedWork, forecasts, ...(resealing === null ? [] : [resealing])])
-  return [
-    queryService,
-    background,
-    openConnectPages(shared),
-    openConsole(shared, opening, chosenRoles.includes('ingest-gateway')),
-  ]
+  const work = wings.flatMap(({ leasedWork }) => leasedWork)
+  start([...work, forecasts, ...(resealing === null ? [] : [resealing])])
+  return [queryService, background, ...wings]
 }
 
 const openRoles = async (
@@ -221,7 +230,7 @@ const openRoles = async (
   if (chosenRoles.includes('cost-worker')) roleModules.push(await openCostWorker(shared, stackOf('cost-worker')))
   if (chosenRoles.includes('ingest-gateway')) roleModules.push(openIngestGateway(shared, stackOf('ingest-gateway')))
   if (chosenRoles.includes('query-service'))
-    roleModules.push(...(await openQueries(shared, stackOf('query-service'), chosenRoles)))
+    roleModules.push(...(await openQueries(shared, stackOf('query-service'), chosenRoles.includes('ingest-gateway'))))
   if (chosenRoles.includes('webhook-worker'))
     roleModules.push(await openWebhookWorker(shared, stackOf('webhook-worker')))
   return roleModules

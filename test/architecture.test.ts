@@ -75,6 +75,14 @@ describe('the walls stop', () => {
     ['a domain with a package', 'services/domain/x.ts', "import { z } from 'zod'"],
     ['a domain with Node', 'services/domain/record/x.ts', "import { hash } from 'node:crypto'"],
     ['a role in another role', 'services/cost-worker/x.ts', "import type { A } from '../ingest-gateway/a.ts'"],
+    ['a role that knows Connect', 'services/query-service/x.ts', "import { a } from '../connect/domain/page.ts'"],
+    ['a contract that knows Connect', 'services/contract/x.ts', "import { a } from '../connect/contract/a.ts'"],
+    ['a domain of a wing with Node', 'services/connect/domain/x.ts', "import { hash } from 'node:crypto'"],
+    [
+      'a domain of a wing with a platform',
+      'services/connect/domain/x.ts',
+      "import { a } from '../../platform/clock.ts'",
+    ],
     ['pages that know the console', 'services/web/x.ts', "import { a } from '../console/open.ts'"],
     [
       'a platform that knows a resource',

@@ -1,14 +1,9 @@
+import { credentialsPurpose } from '../platform/postgres/secret-fingerprints.ts'
 import { hourMs } from '../domain/interval.ts'
 import { resealWith } from '../platform/access/seal.ts'
 import { type Secret, secretTexts } from '../platform/access/secrets.ts'
-import {
-  providerCredentials,
-  type ResealedPage,
-  resealPage,
-  webhookSecrets,
-} from '../platform/postgres/connect/reseal.ts'
-import { credentialsPurpose } from '../platform/postgres/connect/tariff-credentials.ts'
 import type { Database } from '../platform/postgres/database.ts'
+import { providerCredentials, type ResealedPage, resealPage, webhookSecrets } from '../platform/postgres/reseal.ts'
 import { webhookPurpose } from '../platform/postgres/webhooks/webhook-secret.ts'
 import type { LeasedWork } from '../platform/role-module.ts'
 import type { Logger } from '../platform/telemetry/logger.ts'

@@ -64,3 +64,17 @@ export const missingFile = ({ operands }: Pick<CommandInput, 'operands'>): reado
   operands.length === 0 ? ['FILE'] : []
 
 export const success = (text: string, json: unknown): CommandOutcome => ({ text, json, ok: true })
+
+/** Commands with the same first word. `summary` is required if the group has several commands. */
+export type CommandGroup = {
+  readonly name: string
+  readonly summary?: string
+  readonly commands: readonly [Command, ...Command[]]
+}
+
+/** Groups of commands that the help shows together. */
+export type CommandSubject = { readonly subject: string; readonly groups: readonly CommandGroup[] }
+
+/** List the commands of all subjects. */
+export const commandsOf = (subjects: readonly CommandSubject[]): readonly Command[] =>
+  subjects.flatMap(({ groups }) => groups.flatMap(({ commands }) => commands))

@@ -2,8 +2,15 @@ import { currentInstant } from '../platform/clock.ts'
 import { ConfigError, isFailure } from '../platform/failure.ts'
 import { fileErrorText } from '../platform/file-error.ts'
 import { version } from '../platform/version.ts'
-import { type Command, CommandError, type CommandOption, type CommandOutcome, UsageError } from './command.ts'
-import { commandSubjects, commands } from './commands.ts'
+import {
+  type Command,
+  CommandError,
+  type CommandOption,
+  type CommandOutcome,
+  type CommandSubject,
+  commandsOf,
+  UsageError,
+} from './command.ts'
 import { examples } from './examples.ts'
 import { commonOptions, findCommand, parseArguments } from './parse-args.ts'
 import { CallError } from './service-client.ts'
@@ -39,8 +46,8 @@ const commandHelp = (command: Command): string => {
 const commandRow = ({ name, operands, summary }: Command): readonly string[] => [[name, ...operands].join(' '), summary]
 
 /** Return the help of the program: one line for each group of commands, by subject. It fits 24 lines with the prompt. */
-const programHelp = (): string => {
-  const rows = commandSubjects.flatMap(({ subject, groups }) =>
+const programHelp = (subjects: readonly CommandSubject[]): string => {
+  const rows = subjects.flatMap(({ subject, groups }) =>
     groups.map(({ name, summary, commands: [command] }, index) => [
       index === 0 ? subject : '',
       command.name === name ? [name, ...command.operands].join(' ') : `${name} …`,
@@ -80,29 +87,31 @@ type Terminal = {
 }
 
 /** List the commands of a group, such as `account`. */
-const commandGroup = (args: readonly string[]): readonly Command[] =>
+const commandGroup = (commands: readonly Command[], args: readonly string[]): readonly Command[] =>
   commands.filter(({ name }) => name.startsWith(`${args[0]} `))
 
 const isHelpArgument = (arg: string | undefined): boolean => arg === '--help' || arg === '-h' || arg === 'help'
 
 /**
- * Run one command and return its exit code: 0 success, 1 failure, 2 usage error.
+ * Run one command of `subjects` and return its exit code: 0 success, 1 failure, 2 usage error.
  * Results go to `out`, error messages to `err`.
  */
 export const runCommandLine = async (
+  subjects: readonly CommandSubject[],
   args: readonly string[],
   variables: Readonly<Record<string, string | undefined>>,
   terminal: Terminal,
 ): Promise<number> => {
   if (args.length === 0 || isHelpArgument(args[0])) {
-    terminal.out(programHelp())
+    terminal.out(programHelp(subjects))
     return args.length === 0 ? 2 : 0
   }
   if (args[0] === '--version') {
     terminal.out(`${version}\n`)
     return 0
   }
-  const commandsOfGroup = commandGroup(args)
+  const commands = commandsOf(subjects)
+  const commandsOfGroup = commandGroup(commands, args)
   if (commandsOfGroup.length > 0 && (args.length === 1 || isHelpArgument(args[1]))) {
     terminal.out(groupHelp(commandsOfGroup))
     return args.length === 1 ? 2 : 0

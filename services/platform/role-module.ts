@@ -109,13 +109,15 @@ export type LeasedWork = {
   readonly onStandby?: () => void
 }
 
-/** Operations, pages and health checks of a role. */
+/** Operations, pages, background work and health checks of a role or wing. */
 export type RoleModule = {
   /** Operations of customers. The OpenAPI documents list them. */
   readonly operations: readonly Binding[]
   /** Operations of the operator. The OpenAPI documents do not list them. */
   readonly operatorOperations: readonly Binding[]
   readonly staticRoutes: readonly StaticRoute[]
+  /** Work that the processes of the query service do under leases. */
+  readonly leasedWork: readonly LeasedWork[]
   /** Checks that the loops of the role make progress. */
   readonly liveChecks: readonly HealthCheck[]
   /** Checks of parts that can refuse requests while the process stays ready for the others. */
@@ -128,6 +130,7 @@ export const emptyRoleModule: RoleModule = {
   operations: [],
   operatorOperations: [],
   staticRoutes: [],
+  leasedWork: [],
   liveChecks: [],
   partChecks: [],
   mount: () => undefined,

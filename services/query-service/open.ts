@@ -1,6 +1,5 @@
 import type { Forecast, ForecastPrice } from '../domain/forecast/forecast-prices.ts'
 import { bearerTokens } from '../platform/access/bearer-token.ts'
-import type { Secret } from '../platform/access/secrets.ts'
 import { currentInstant } from '../platform/clock.ts'
 import { isCurrency } from '../platform/geocoding/country.ts'
 import { geocode, marketAreasOf } from '../platform/geocoding/geocode.ts'
@@ -8,13 +7,12 @@ import { batchIds } from '../platform/ids/batch-id.ts'
 import { recordTopic } from '../platform/log/log.ts'
 import { partitionKey, partitionOf } from '../platform/log/partition.ts'
 import { waitForRecords } from '../platform/log/stored-records.ts'
-import { findProviders } from '../platform/postgres/connect/providers.ts'
+import { findProviders } from '../platform/postgres/registry/providers.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
-import { pricingCache } from '../platform/pricing-cache/pricing-cache.ts'
-import { emptyRoleModule, type LeasedWork, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
+import { type PricingCache, pricingCache } from '../platform/pricing-cache/pricing-cache.ts'
+import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { timeZone } from '../platform/time-zone.ts'
 import { openWorkThread, type WorkThread } from '../platform/work-thread/work-thread.ts'
-import { openConnect } from './connect/open-connect.ts'
 import { meteringFacts } from './costs/metering-facts.ts'
 import type { QueryServiceDependencies } from './dependencies.ts'
 import { openExportFolder } from './exports/export-folder.ts'
@@ -33,13 +31,17 @@ import { createRecordReader } from './statements/gather-records.ts'
 import { statementOperations } from './statements/statements.ts'
 import { discardWork, runWork, workThreadOptions } from './work-thread/run-work.ts'
 
-/** Dependencies and settings of the query service. `credentialsKey` encrypts the credentials of providers. */
+/** Dependencies and settings of the query service. */
 export type QueryServiceOptions = SharedDependencies &
-  Pick<QueryServiceDependencies, 'publishRecosts' | 'announcePrices'> & { readonly credentialsKey: Secret }
+  Pick<QueryServiceDependencies, 'publishRecosts' | 'announcePrices'>
 
-/** Query service of a process, with the background work that it runs under a lease. */
+/** Dependencies of the operations of a wing. */
+export type WingDependencies = QueryServiceDependencies & { readonly pricing: PricingCache }
+
+/** Query service of a process. */
 export type QueryService = RoleModule & {
-  readonly leasedWork: readonly LeasedWork[]
+  /** Dependencies of operations that a wing adds. */
+  readonly dependencies: WingDependencies
   /** Forecast prices in the work thread. */
   readonly forecast: Forecast
 }
@@ -98,14 +100,12 @@ export const openQueryService = async (
   shared: QueryServiceOptions,
   opening: AsyncDisposableStack,
 ): Promise<QueryService> => {
-  const { config, database, clickHouse, log, codec, generation, logger, secrets, credentialsKey } = shared
+  const { config, database, clickHouse, log, codec, generation, logger, secrets } = shared
   const thread = opening.use(openWorkThread(workThreadOptions))
   const dependencies = dependenciesOf(shared, thread)
   const pricing = pricingCache(database, timeZone)
   const streams = openTableStreams(config.clickHouse === null ? config.dataFolder : null, opening)
   const reads = { streams, database, clickHouse, batchIds: batchIds(secrets.secret), timeZone, pricing, thread }
-  const connectOptions = { pricing, logger, fetch, at: currentInstant, credentialsKey, path: config.connectPath }
-  const connect = await openConnect(dependencies, connectOptions)
   const statements = { ...reads, ...dependencies, ...statementReads({ log, clickHouse }) }
   // A batch reads each location once. Its pricing would fill the cache of the requests, or push others out.
   const batches = {
@@ -141,10 +141,9 @@ export const openQueryService = async (
       ...simulationOperations(statements, simulationWork),
       ...statementBatchOperations(batches, batchWork),
       ...queryServiceOperations(dependencies),
-      ...connect.operations,
     ],
     operatorOperations: deadLetterOperations({ log, codec, generation, logger }),
     forecast: forecastIn(thread),
-    leasedWork: [connect.work],
+    dependencies: { ...dependencies, pricing },
   }
 }

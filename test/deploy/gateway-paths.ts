@@ -2,8 +2,8 @@ import * as instantCost from '../../services/contract/costs/instant-cost.ts'
 import * as meterBatch from '../../services/contract/metering/meter-batch.ts'
 import * as meterCumulative from '../../services/contract/metering/meter-cumulative.ts'
 import * as meterImport from '../../services/contract/metering/meter-import.ts'
-import { operations } from '../../services/contract/openapi/operations.ts'
 import type { Operation } from '../../services/contract/operation.ts'
+import { operations } from '../../services/operations.ts'
 import { read } from './deploy-files.ts'
 
 const declared: Readonly<Record<string, unknown>> = {

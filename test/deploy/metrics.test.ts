@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { operations } from '../../services/contract/openapi/operations.ts'
+import { operations } from '../../services/operations.ts'
 import { environment, roles } from '../../services/platform/config/config.ts'
 import { createMetrics, type Metrics, serveMetrics } from '../../services/platform/telemetry/metrics.ts'
 import { read } from './deploy-files.ts'

@@ -17,7 +17,7 @@ export const pathsOf: Readonly<Record<string, readonly string[]>> = {
   plans: ['contract/schedules/', 'domain/schedule/'],
   bills: ['domain/statement/', 'domain/simulation/', 'query-service/statements/', 'query-service/simulations/'],
   'charges, calendars and plans': ['domain/charge/', 'domain/calendar/', 'domain/plan/', 'query-service/plans/'],
-  Connect: ['contract/connect/', 'domain/connect/', 'query-service/connect/', 'web/connect/'],
+  Connect: ['connect/'],
   console: ['console/', 'web/ui-kit/'],
   webhooks: ['webhook-worker/', 'platform/webhook-client/'],
   connections: ['platform/access/'],

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeInstant } from '../../domain/instant.ts'
 import { loadSecrets, type Secret } from '../../platform/access/secrets.ts'
-import { confirmSecret } from '../../platform/postgres/connect/secret-fingerprints.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import {
   type ApiKeyScope,
@@ -11,6 +10,7 @@ import {
   revokeApiKey,
   type StoredApiKey,
 } from '../../platform/postgres/registry/api-keys.ts'
+import { confirmSecret } from '../../platform/postgres/secret-fingerprints.ts'
 import { withOperator } from '../../platform/postgres/transaction.ts'
 import { auditKey } from '../audit.ts'
 import { type Command, CommandError, success, UsageError } from '../command.ts'

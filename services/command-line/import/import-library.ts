@@ -15,13 +15,13 @@ import {
 import type { Result } from '../../domain/refusal.ts'
 import { currencyOf } from '../../platform/geocoding/country.ts'
 import { readYamlSource } from '../../platform/interchange/yaml.ts'
-import { findProviders, type StoredProvider } from '../../platform/postgres/connect/providers.ts'
 import type { Query } from '../../platform/postgres/database.ts'
 import {
   findLibraryTariff,
   type LibraryTariff,
   putLibraryTariffs,
 } from '../../platform/postgres/pricing/library-tariffs.ts'
+import { findProviders, type StoredProvider } from '../../platform/postgres/registry/providers.ts'
 import { withOperator } from '../../platform/postgres/transaction.ts'
 import { catalogueId } from '../../platform/provider-catalogue/suppliers.ts'
 import { timeZone } from '../../platform/time-zone.ts'

@@ -3,7 +3,6 @@ import { type EventType as EventTypeName, eventFilters, typesOfFilter } from '..
 import { idText, instantText, storedMembers } from '../answer-field.ts'
 import { calendarShape } from '../calendars/calendar.ts'
 import { chargeShape } from '../charges/write-charge.ts'
-import { connectTokenRetrieve } from '../connect/connect-session.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
 import { nearestName, quote } from '../message-text.ts'
 import { planSummaryShape } from '../plans/plan.ts'
@@ -13,6 +12,7 @@ import { locationRenames, locationShape } from '../registry/location.ts'
 import { scheduleAmount } from '../schedules/schedule-amount.ts'
 import { statementSummaryShape } from '../statements/statement.ts'
 import { tariffDirections } from '../tariffs/tariff-draft.ts'
+import { connectSessionRenames, connectSessionShape } from './connect-session.ts'
 
 /** Data of an event: the name of its schema, its shape, and its differences between the API versions. */
 type EventData = { readonly name: string; readonly shape: z.ZodType; readonly renames?: readonly VersionRename[] }
@@ -55,8 +55,8 @@ const priceUpdate: EventData = {
 
 const session: EventData = {
   name: 'CompletedConnectSession',
-  shape: connectTokenRetrieve.answer.shape,
-  renames: [...(connectTokenRetrieve.renames?.answer ?? []), { earlier: 'complete_action', constant: 'SAVE' }],
+  shape: connectSessionShape,
+  renames: [...connectSessionRenames, { earlier: 'complete_action', constant: 'SAVE' }],
 }
 
 const statementSummaryData: EventData = { name: 'StatementSummary', shape: statementSummaryShape }

@@ -1,8 +1,5 @@
 import * as calendar from '../calendars/calendar.ts'
 import * as charge from '../charges/charge.ts'
-import * as connectBatch from '../connect/connect-batch.ts'
-import * as connectCall from '../connect/connect-call.ts'
-import * as connect from '../connect/connect-session.ts'
 import * as energyCost from '../costs/energy-cost.ts'
 import * as instantCost from '../costs/instant-cost.ts'
 import * as event from '../events/event.ts'
@@ -41,17 +38,18 @@ import * as statement from '../statements/statement-operations.ts'
 import * as tariff from '../tariffs/tariff.ts'
 import * as user from '../users/user.ts'
 
-/**
- * Return all operations of the API for its documents, whatever operations a process serves. A served operation replaces
- * the operation with its id, because settings can change its path.
- */
-export const documentedOperations = (served: readonly Operation[]): readonly Operation[] => {
-  const byId = new Map(served.map(operation => [operation.id, operation]))
-  return operations.map(operation => byId.get(operation.id) ?? operation)
-}
+/** Operations of a wing, and the operation after which the reference page shows them. */
+export type AddedOperations = { readonly after: Operation; readonly operations: readonly Operation[] }
 
-/** Every operation of the interface, in the order of the reference page. */
-export const operations: readonly Operation[] = [
+/** Add the operations of wings to the operations of the core. */
+export const addOperations = (core: readonly Operation[], added: readonly AddedOperations[]): readonly Operation[] =>
+  core.flatMap(operation => [
+    operation,
+    ...added.filter(({ after }) => after === operation).flatMap(({ operations }) => operations),
+  ])
+
+/** Operations of the core, in the order of the reference page. */
+export const coreOperations: readonly Operation[] = [
   account.accountLogin,
   account.accountRetrieve,
   accountBrandRetrieve,
@@ -146,11 +144,6 @@ export const operations: readonly Operation[] = [
   marketPrice.marketPricePut,
   marketPrice.marketPriceList,
   provider.providerList,
-  connect.connectTokenCreate,
-  connect.connectTokenRetrieve,
-  connect.connectSessionRetrieve,
-  connectBatch.connectBatchImport,
-  connectCall.connectStep,
   event.eventList,
   event.eventRetrieve,
   webhookEndpoint.webhookCreate,

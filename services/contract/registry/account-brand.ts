@@ -3,11 +3,11 @@ import { contrastOnPage, minContrast, readColor, shadeOnLight, writeColor } from
 import { comparedDecimals } from '../../domain/compared-decimals.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { orNull, storedMembers } from '../answer-field.ts'
-import { isWebUrl, webAddress } from '../connect/connect-url.ts'
 import { clearable, fields, refuseField, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import { currentRoute, defineOperation, retrieval } from '../operation.ts'
 import { readShape } from '../read-shape.ts'
+import { isWebUrl, webAddress } from '../web-address.ts'
 
 /** Origin that a content security policy can contain: no character ends the source or the directive. */
 const originPattern = /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d{1,5})?$/

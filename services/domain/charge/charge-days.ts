@@ -1,4 +1,5 @@
 import { civilDate, dayNumber, daysInMonth } from '../civil-date.ts'
+import { localDayNumber, startOfDayNumber, type TimeZone } from '../civil-time.ts'
 import type { PriceUnit } from './charge.ts'
 
 /** Local days [startDay, endDay) as day numbers of `civil-date.ts`. */
@@ -68,4 +69,25 @@ export const paidDays = (
     endDay: Math.min(range.endDay, endDay ?? range.endDay),
   }
   return paid.startDay < paid.endDay ? paid : null
+}
+
+/** Local days [startDay, endDay) of a charge; null is open. */
+export type ChargeDays = { readonly startDay: number | null; readonly endDay: number | null }
+
+const firstDayFrom = (zone: TimeZone, at: number): number => {
+  const day = localDayNumber(zone, at)
+  return startOfDayNumber(zone, day) === at ? day : day + 1
+}
+
+/**
+ * Return the local days that begin in [start, end) of a tariff (ms; null is open). Tariffs that follow each other thus
+ * never pay a day twice, and leave no day out. Null if no day begins in the interval.
+ */
+export const chargeDaysOf = (
+  zone: TimeZone,
+  { start, end }: { readonly start: number | null; readonly end: number | null },
+): ChargeDays | null => {
+  const startDay = start === null ? null : firstDayFrom(zone, start)
+  const endDay = end === null ? null : firstDayFrom(zone, end)
+  return startDay !== null && endDay !== null && endDay <= startDay ? null : { startDay, endDay }
 }

@@ -1,4 +1,3 @@
-import { enclosingRegion } from '../connect/session.ts'
 import { areaOfRegion, gridRegions } from '../market-feed/shared-sources.ts'
 import { areasOfNamesakes, type GeographicData, geocodeAddress, type PostalAddress } from './geo-place.ts'
 import { marketAreaOf, marketAreaOfCountry } from './market-area.ts'
@@ -62,6 +61,13 @@ export const possibleMarketAreas = (address: PostalAddress, data: GeographicData
   const possible = [...new Set([marketArea, ...areasOfNamesakes(address, data), ...around])]
   return possible.length === 1 ? possible : [...new Set([...possible, ...areasOfCountry(country)])]
 }
+
+/**
+ * Return the region that contains all others, as GB contains GB-A …; it fits every address. Null if there is none.
+ * Source: docs/rules/connect.md #market-regions.
+ */
+export const enclosingRegion = ([first, ...others]: readonly string[]): string | null =>
+  first !== undefined && others.length > 0 && others.every(other => other.startsWith(`${first}-`)) ? first : null
 
 /**
  * Return the only market area of an address; null if none is mapped or the address does not decide. In Great Britain it

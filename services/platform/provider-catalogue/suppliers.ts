@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { formatId } from '../../domain/identifier.ts'
-import { putProviders, type StoredProvider } from '../postgres/connect/providers.ts'
 import type { Database } from '../postgres/database.ts'
+import { putProviders, type StoredProvider } from '../postgres/registry/providers.ts'
 
 /** Return the id of a supplier or tariff from its name. It is the same in each installation and at each import. */
 export const catalogueId = (kind: 'provider' | 'libraryTariff', ...name: readonly string[]): string =>

@@ -1,4 +1,4 @@
-import { type ChargeDays, chargeDaysOf } from '../../domain/connect/standing-charge.ts'
+import { type ChargeDays, chargeDaysOf } from '../../domain/charge/charge-days.ts'
 import type { StoredCharge } from '../../platform/postgres/pricing/charge-row.ts'
 import { linkedCharges, tariffInterval, writeChargeDays } from '../../platform/postgres/pricing/tariff-charges.ts'
 import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'

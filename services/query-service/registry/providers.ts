@@ -1,6 +1,6 @@
 import { providerList, providerToWire } from '../../contract/registry/provider.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import { pageOfProviders } from '../../platform/postgres/connect/providers.ts'
+import { pageOfProviders } from '../../platform/postgres/registry/providers.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
 

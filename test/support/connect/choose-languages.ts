@@ -1,8 +1,8 @@
-import { type Language, languageNames } from '../../../services/web/connect/languages.ts'
+import { type Language, languageNames } from '../../../services/connect/pages/languages.ts'
 import type { Random } from '../random.ts'
 
-const page = 'services/web/connect/'
-const texts = /^services\/web\/connect\/texts\/(\w+)\.json$/
+const page = 'services/connect/pages/'
+const texts = /^services\/connect\/pages\/texts\/(\w+)\.json$/
 const tests = /^test\/(?:support|system)\/connect\//
 
 /** Number of languages that are added at random. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
-import { putProviders } from '../../../services/platform/postgres/connect/providers.ts'
+import { putProviders } from '../../../services/platform/postgres/registry/providers.ts'
 import { type Call, listed } from '../registry/service.ts'
 import { openTestDatabase, type TestDatabase } from '../stores/postgres.ts'
 import {

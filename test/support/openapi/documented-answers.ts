@@ -1,9 +1,9 @@
 import type { Hono } from 'hono'
 import { type ApiVersion, apiVersionDates, apiVersions } from '../../../services/contract/api-version.ts'
 import { documentedCodes } from '../../../services/contract/openapi/documented-codes.ts'
-import { operations } from '../../../services/contract/openapi/operations.ts'
 import type { Operation, Route } from '../../../services/contract/operation.ts'
 import type { RefusalCode } from '../../../services/domain/refusal.ts'
+import { operations } from '../../../services/operations.ts'
 import { undocumentedCodes } from './undocumented-codes.ts'
 
 /** Error answer of the API to a request. */

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { type ApiVersion, apiVersions } from '../../../services/contract/api-version.ts'
 import { openApiDocument } from '../../../services/contract/openapi/openapi.ts'
-import { operations } from '../../../services/contract/openapi/operations.ts'
+import { operations } from '../../../services/operations.ts'
 
 const folder = new URL('../../../schemas/openapi/', import.meta.url)
 

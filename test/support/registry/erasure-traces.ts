@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { zstdCompressSync } from 'node:zlib'
 import sql from 'sql-template-tag'
-import { newConnectState } from '../../../services/domain/connect/session.ts'
-import { currentInstant } from '../../../services/platform/clock.ts'
-import { newId } from '../../../services/platform/ids/new-id.ts'
+import { newConnectState } from '../../../services/connect/domain/session.ts'
 import {
   createConnectSession,
   reportTariff,
   type StoredSession,
-} from '../../../services/platform/postgres/connect/connect-sessions.ts'
-import { putCredentials } from '../../../services/platform/postgres/connect/tariff-credentials.ts'
+} from '../../../services/connect/postgres/connect-sessions.ts'
+import { putCredentials } from '../../../services/connect/postgres/tariff-credentials.ts'
+import { currentInstant } from '../../../services/platform/clock.ts'
+import { newId } from '../../../services/platform/ids/new-id.ts'
 import type { Database } from '../../../services/platform/postgres/database.ts'
 import { writeEvents } from '../../../services/platform/postgres/events/events.ts'
 import { createExport } from '../../../services/platform/postgres/exports/exports.ts'

@@ -14,6 +14,13 @@ const folders = {
   'reading-import': ['reading-import', 'platform', 'contract', 'domain'],
   web: ['web', 'platform', 'contract', 'domain'],
   console: ['console', 'web', 'reading-import', 'platform', 'contract', 'domain'],
+  'connect/domain': ['connect/domain', 'domain'],
+  'connect/contract': ['connect/contract', 'connect/domain', 'contract', 'domain'],
+  'connect/postgres': ['connect/postgres', 'connect/domain', 'platform', 'domain'],
+  'connect/service': ['connect', 'query-service', 'platform', 'contract', 'domain'],
+  'connect/pages': ['connect/pages', 'connect/postgres', 'web', 'platform', 'contract', 'domain'],
+  'connect/commands': ['connect', 'command-line', 'platform', 'contract', 'domain'],
+  connect: ['connect', 'query-service', 'web', 'platform', 'contract', 'domain'],
   'command-line': ['command-line', 'reading-import', 'platform', 'contract', 'domain'],
 }
 const mayImport: Readonly<Record<string, readonly string[]>> = { ...folders, '': ['', ...Object.keys(folders)] }
@@ -29,7 +36,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   '@platformatic/kafka': ['services/platform/log/kafka/'],
   avsc: ['services/platform/log/avro/codec.ts'],
   pg: ['services/platform/postgres/'],
-  'sql-template-tag': ['services/platform/postgres/'],
+  'sql-template-tag': ['services/platform/postgres/', 'services/connect/postgres/'],
   hono: ['services/platform/http/', 'services/web/', 'services/console/'],
   '@hono/node-server': ['services/platform/http/'],
   '@fastify/busboy': ['services/platform/http/multipart-form.ts'],
@@ -53,7 +60,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   marked: ['services/web/documentation/markdown.ts'],
   minisearch: ['services/web/documentation/search-index.ts'],
   yaml: ['services/platform/interchange/yaml.ts'],
-  zod: ['services/contract/', 'services/platform/config/'],
+  zod: ['services/contract/', 'services/platform/config/', 'services/connect/contract/'],
 }
 
 /**
@@ -86,10 +93,17 @@ export const importsOf = (text: string): readonly string[] =>
     .map(match => match.slice(1).find(name => name !== undefined))
     .filter(name => name !== undefined)
 
+/** Return the row of a file: its folder in `services/`, or a layer of a wing. */
 const folderOf = (path: string): string => {
-  const [, folder, rest] = path.split('/')
-  return rest === undefined ? '' : (folder ?? '')
+  const [, folder = '', layer, rest] = path.split('/')
+  if (layer === undefined) return ''
+  const inWing = `${folder}/${layer}`
+  return rest !== undefined && inWing in folders ? inWing : folder
 }
+
+/** Return whether a folder is in the row of another: the name of a wing means all its layers. */
+const isOpenTo = (allowed: readonly string[], folder: string): boolean =>
+  allowed.some(one => one === folder || folder.startsWith(`${one}/`))
 
 /** Return the path of an imported file. */
 export const resolveFrom = (path: string, relative: string): string =>
@@ -111,7 +125,9 @@ function importViolations({ path, text }: Source): readonly string[] {
   const folder = folderOf(path)
   return importsOf(text).flatMap(specifier => {
     if (specifier.startsWith('node:'))
-      return folder === 'domain' ? [`${path} imports ${specifier}; the domain is pure`] : []
+      return folder === 'domain' || folder.endsWith('/domain')
+        ? [`${path} imports ${specifier}; the domain is pure`]
+        : []
     if (!specifier.startsWith('.')) {
       const allowed = homes[packageOf(specifier)]
       if (allowed === undefined) return [`${path} imports ${specifier}, which has no home in the table`]
@@ -120,7 +136,7 @@ function importViolations({ path, text }: Source): readonly string[] {
     const target = resolveFrom(path, specifier)
     if (!target.startsWith('services/')) return [`${path} imports ${target} outside services`]
     if (folder === 'platform' && openToPlatform.test(target)) return []
-    return mayImport[folder]?.includes(folderOf(target))
+    return isOpenTo(mayImport[folder] ?? [], folderOf(target))
       ? []
       : [`${path} imports ${target}; ${folder} is below ${folderOf(target)}`]
   })

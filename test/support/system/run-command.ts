@@ -1,4 +1,5 @@
 import { runCommandLine } from '../../../services/command-line/run.ts'
+import { commandSubjects } from '../../../services/commands.ts'
 
 /** Run a command of the command line, and return its exit code and output. `ask` answers its questions. */
 export const runCommand = async (
@@ -17,6 +18,6 @@ export const runCommand = async (
     },
     ...(ask === undefined ? {} : { ask }),
   }
-  const code = await runCommandLine(args, variables, terminal)
+  const code = await runCommandLine(commandSubjects, args, variables, terminal)
   return { code, out, err }
 }

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readProviderFile } from '../../../services/contract/registry/provider-file.ts'
-import { putProviders } from '../../../services/platform/postgres/connect/providers.ts'
 import { putLibraryTariffs } from '../../../services/platform/postgres/pricing/library-tariffs.ts'
+import { putProviders } from '../../../services/platform/postgres/registry/providers.ts'
 import { bundledSuppliers, seedSuppliers } from '../../../services/platform/provider-catalogue/suppliers.ts'
 import { connectFixture, tariffsOf } from '../../support/connect/connect-fixture.ts'
 import { londonAddress } from '../../support/connect/connect-service.ts'

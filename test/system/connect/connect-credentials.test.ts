@@ -4,11 +4,8 @@ import {
   createConnectSession,
   retrieveConnectSession,
   type StoredSession,
-} from '../../../services/platform/postgres/connect/connect-sessions.ts'
-import {
-  putCredentials,
-  type TariffCredentials,
-} from '../../../services/platform/postgres/connect/tariff-credentials.ts'
+} from '../../../services/connect/postgres/connect-sessions.ts'
+import { putCredentials, type TariffCredentials } from '../../../services/connect/postgres/tariff-credentials.ts'
 import { withTenant } from '../../../services/platform/postgres/transaction.ts'
 import {
   completed,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { Failure } from '../../../services/platform/failure.ts'
-import { putProviders } from '../../../services/platform/postgres/connect/providers.ts'
+import { putProviders } from '../../../services/platform/postgres/registry/providers.ts'
 import { apiVersions, connectFixture, directId } from '../../support/connect/connect-fixture.ts'
 import { type ApiVersion, londonAddress } from '../../support/connect/connect-service.ts'
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { putProviders } from '../../../services/platform/postgres/connect/providers.ts'
+import { putProviders } from '../../../services/platform/postgres/registry/providers.ts'
 import { allRoutes, apiVersions, connectFixture } from '../../support/connect/connect-fixture.ts'
 import {
   type ApiVersion,

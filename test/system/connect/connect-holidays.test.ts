@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readTariffTerms } from '../../../services/contract/tariffs/read-tariff-terms.ts'
-import { putProviders } from '../../../services/platform/postgres/connect/providers.ts'
 import { putLibraryTariffs } from '../../../services/platform/postgres/pricing/library-tariffs.ts'
+import { putProviders } from '../../../services/platform/postgres/registry/providers.ts'
 import { connectFixture } from '../../support/connect/connect-fixture.ts'
 import { londonAddress } from '../../support/connect/connect-service.ts'
 import { days, entry, terms, wholeDay } from '../../support/tariffs/tariff-terms.ts'

@@ -1,7 +1,7 @@
 import type { Browser, Page as Tab } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { languageNames, readTexts } from '../../../services/connect/pages/languages.ts'
 import { type Listener, listen } from '../../../services/platform/http/listen.ts'
-import { languageNames, readTexts } from '../../../services/web/connect/languages.ts'
 import { chooseLanguages } from '../../support/connect/choose-languages.ts'
 import {
   chooseProvider,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { dueCredentials } from '../../../services/platform/postgres/connect/tariff-credentials.ts'
+import { dueCredentials } from '../../../services/connect/postgres/tariff-credentials.ts'
 import { updateAccountBrand } from '../../../services/platform/postgres/registry/accounts.ts'
 import { withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { bandsOf, completed, directId, loginFixture, tariffsOf } from '../../support/connect/connect-fixture.ts'

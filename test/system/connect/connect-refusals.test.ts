@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { listProviders } from '../../../services/platform/postgres/connect/providers.ts'
+import { listProviders } from '../../../services/platform/postgres/registry/providers.ts'
 import {
   apiVersions,
   connectFixture,

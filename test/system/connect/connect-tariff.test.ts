@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import { describe, expect, it } from 'vitest'
-import { listTariffReports } from '../../../services/platform/postgres/connect/connect-sessions.ts'
+import { listTariffReports } from '../../../services/connect/postgres/connect-sessions.ts'
 import {
   apiVersions,
   bandsOf,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { connectTokenRetrieve } from '../../../services/connect/contract/connect-session.ts'
 import { apiVersions } from '../../../services/contract/api-version.ts'
-import { connectTokenRetrieve } from '../../../services/contract/connect/connect-session.ts'
 import { eventToWire } from '../../../services/contract/events/event.ts'
 import { answerInApiVersion } from '../../../services/contract/exchange.ts'
 import type { Operation } from '../../../services/contract/operation.ts'

@@ -1,12 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { commands } from '../../../services/command-line/commands.ts'
+import { commandsOf } from '../../../services/command-line/command.ts'
+import { commandSubjects } from '../../../services/commands.ts'
 import { cdrFrame } from '../../support/interchange/cdr-frame.ts'
 import { makeTestFolder } from '../../support/stores/postgres.ts'
 import { bought, makeHome } from '../../support/system/home.ts'
 import { runCommand } from '../../support/system/run-command.ts'
 import { useSharedSystem } from '../../support/system/use-system.ts'
+
+const commands = commandsOf(commandSubjects)
 
 const system = useSharedSystem()
 const folder = makeTestFolder()

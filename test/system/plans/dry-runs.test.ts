@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest'
-import { operations } from '../../../services/contract/openapi/operations.ts'
+import { operations } from '../../../services/operations.ts'
 import { planTariff } from '../../support/plans/plan-fixture.ts'
 import { seededRandom } from '../../support/random.ts'
 import type { Client, Reply } from '../../support/system/client.ts'

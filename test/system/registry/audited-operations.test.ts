@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { operations } from '../../../services/contract/openapi/operations.ts'
 import { auditActionOf, isAudited } from '../../../services/contract/operation.ts'
+import { operations } from '../../../services/operations.ts'
 import { nameOf, ownIdFor, planRequests, sendWith } from '../../support/openapi/planned-requests.ts'
 import {
   assertDefined,

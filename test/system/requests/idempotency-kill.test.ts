@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { operations } from '../../../services/contract/openapi/operations.ts'
+import { operations } from '../../../services/operations.ts'
 import { sealWith } from '../../../services/platform/access/seal.ts'
 import { idempotencyKeys } from '../../../services/platform/http/idempotency-store.ts'
 import { takeIdempotencyLock } from '../../../services/platform/postgres/registry/idempotency.ts'

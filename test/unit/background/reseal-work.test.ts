@@ -1,12 +1,12 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { resealWork } from '../../../services/background/reseal-work.ts'
-import { sealWith } from '../../../services/platform/access/seal.ts'
 import {
   putCredentials,
   retrieveCredentials,
   type TariffCredentials,
-} from '../../../services/platform/postgres/connect/tariff-credentials.ts'
+} from '../../../services/connect/postgres/tariff-credentials.ts'
+import { sealWith } from '../../../services/platform/access/seal.ts'
 import { type Tenant, withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { createEndpoint, retrieveEndpoint } from '../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
 import { webhookSeal } from '../../../services/platform/postgres/webhooks/webhook-secret.ts'

@@ -3,8 +3,9 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { commands } from '../../../services/command-line/commands.ts'
+import { commandsOf } from '../../../services/command-line/command.ts'
 import { runCommandLine } from '../../../services/command-line/run.ts'
+import { commandSubjects } from '../../../services/commands.ts'
 import { readConfig } from '../../../services/platform/config/config.ts'
 import { openDatabase } from '../../../services/platform/postgres/database.ts'
 import { findEmbeddedServer } from '../../../services/platform/postgres/embedded/embedded-server.ts'
@@ -13,6 +14,8 @@ import { withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { createLogger } from '../../../services/platform/telemetry/logger.ts'
 import { openSystem, type System } from '../../../services/system.ts'
 import { makeTestFolder } from '../../support/stores/postgres.ts'
+
+const commands = commandsOf(commandSubjects)
 
 type Run = { readonly code: number; readonly out: string; readonly err: string }
 
@@ -31,7 +34,7 @@ const run = async (
       err += text
     },
   }
-  const code = await runCommandLine(args, { WATTLEDGER_DATA_DIR: folder, ...more }, terminal)
+  const code = await runCommandLine(commandSubjects, args, { WATTLEDGER_DATA_DIR: folder, ...more }, terminal)
   return { code, out, err }
 }
 

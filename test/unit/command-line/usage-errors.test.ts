@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { commands } from '../../../services/command-line/commands.ts'
+import { commandsOf } from '../../../services/command-line/command.ts'
 import { examples } from '../../../services/command-line/examples.ts'
 import { findCommand, parseArguments } from '../../../services/command-line/parse-args.ts'
+import { commandSubjects } from '../../../services/commands.ts'
 import { runCommand } from '../../support/system/run-command.ts'
+
+const commands = commandsOf(commandSubjects)
 
 const nowhere = { WATTLEDGER_DATA_DIR: '/nonexistent/wattledger' }
 const run = (args: readonly string[]) => runCommand(args, nowhere)

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { type ApiVersion, apiVersions } from '../../../services/contract/api-version.ts'
 import { readRequest } from '../../../services/contract/exchange.ts'
 import { openApiDocument } from '../../../services/contract/openapi/openapi.ts'
-import { documentedOperations, operations } from '../../../services/contract/openapi/operations.ts'
 import type { Operation, Route } from '../../../services/contract/operation.ts'
 import { noReferenceIds } from '../../../services/domain/reference.ts'
+import { documentedOperations, operations } from '../../../services/operations.ts'
 
 type Case = readonly [name: string, operation: Operation, route: Route, apiVersion: ApiVersion]
 

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { fields, jsonNumber, optional, requestList, text } from '../../../services/contract/field.ts'
-import { operations } from '../../../services/contract/openapi/operations.ts'
 import { readShape } from '../../../services/contract/read-shape.ts'
 import { scheduleFrame } from '../../../services/contract/tariffs/tariff-schedule.ts'
+import { operations } from '../../../services/operations.ts'
 
 type ListOf = (element: z.ZodType) => z.ZodType
 

@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { ApiVersion } from '../../../services/contract/api-version.ts'
-import { operations } from '../../../services/contract/openapi/operations.ts'
 import type { Operation } from '../../../services/contract/operation.ts'
+import { operations } from '../../../services/operations.ts'
 import { reachedMessages } from '../../support/openapi/reached-messages.ts'
 import { refusalMessages } from '../../support/openapi/refusal-messages.ts'
 

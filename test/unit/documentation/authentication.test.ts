@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { operations } from '../../../services/contract/openapi/operations.ts'
+import { operations } from '../../../services/operations.ts'
 import { createApp } from '../../../services/platform/http/app.ts'
 import { welcome } from '../../../services/sandbox.ts'
 import { notFoundPage } from '../../../services/web/reference/landing.ts'

@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag'
 import type { ScheduleEntry, TariffDirection, TariffType } from '../../../domain/tariff/tariff.ts'
 import { toTimestamp } from '../column.ts'
-import type { AddressType } from '../connect/providers.ts'
 import type { Query } from '../database.ts'
+import type { AddressType } from '../registry/providers.ts'
 import { pricesAsTexts } from './price-json.ts'
 import { readTariffRows, scheduleFromText } from './tariff-row.ts'
 

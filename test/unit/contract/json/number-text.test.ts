@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { readConnectCall } from '../../../../services/contract/connect/connect-call.ts'
-import { readCost } from '../../../../services/contract/connect/read-page.ts'
+import { readConnectCall } from '../../../../services/connect/contract/connect-call.ts'
+import { readCost } from '../../../../services/connect/contract/read-page.ts'
 import { fields, integer, scaledDecimal } from '../../../../services/contract/field.ts'
 import { isNumberText } from '../../../../services/contract/json/exact-number.ts'
 import { parseJson, parseText } from '../../../../services/contract/json/strict-json.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { operations } from '../../../../services/contract/openapi/operations.ts'
 import { auditActionOf, isAudited, mayCall } from '../../../../services/contract/operation.ts'
+import { operations } from '../../../../services/operations.ts'
 
 const page = readFileSync('docs/audit-log.md', 'utf8')
 

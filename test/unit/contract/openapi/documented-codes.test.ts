@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { documentedCodes } from '../../../../services/contract/openapi/documented-codes.ts'
-import { operations } from '../../../../services/contract/openapi/operations.ts'
 import type { Operation } from '../../../../services/contract/operation.ts'
+import { operations } from '../../../../services/operations.ts'
 import { reachedMessages } from '../../../support/openapi/reached-messages.ts'
 
 /** Return the refusals of changed examples whose code the documents of the operation do not list. */

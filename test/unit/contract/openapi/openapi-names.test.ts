@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { apiVersionDates, apiVersions } from '../../../../services/contract/api-version.ts'
 import { openApiDocument } from '../../../../services/contract/openapi/openapi.ts'
-import { operations } from '../../../../services/contract/openapi/operations.ts'
 import { nameObject } from '../../../../services/contract/openapi/schema-name.ts'
 import { eventTypes } from '../../../../services/domain/event-types.ts'
+import { operations } from '../../../../services/operations.ts'
 
 type Json = { readonly [name: string]: Json } & { readonly length?: number }
 

@@ -2,10 +2,12 @@ import { globSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tagDescriptions } from '../../../../services/contract/openapi/openapi.ts'
-import { operations } from '../../../../services/contract/openapi/operations.ts'
+import { operations } from '../../../../services/operations.ts'
 
 /** The documents do not contain the operations of the operator. */
-const files = globSync('services/contract/**/*.ts').filter(path => !/\/operation\.ts$|\/operator\//.test(path))
+const files = globSync(['services/contract/**/*.ts', 'services/*/contract/**/*.ts']).filter(
+  path => !/\/operation\.ts$|\/operator\//.test(path),
+)
 
 describe('the list of operations', () => {
   it('has every operation that the contract declares', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { operations } from '../../../../services/contract/openapi/operations.ts'
 import type { Operation } from '../../../../services/contract/operation.ts'
+import { operations } from '../../../../services/operations.ts'
 
 /** Texts and member names of every secret that an answer can have. */
 const secretPattern =

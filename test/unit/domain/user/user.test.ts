@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { operations } from '../../../../services/contract/openapi/operations.ts'
 import { mayCall } from '../../../../services/contract/operation.ts'
 import {
   isLastOwner,
@@ -11,6 +10,7 @@ import {
   scopeOfRole,
   type userRoles,
 } from '../../../../services/domain/user/user.ts'
+import { operations } from '../../../../services/operations.ts'
 
 const allowedFor = (role: (typeof userRoles)[number]): readonly string[] =>
   operations.filter(operation => mayCall(operation, scopeOfRole[role])).map(({ id }) => id)

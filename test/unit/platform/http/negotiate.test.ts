@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { operations } from '../../../../services/contract/openapi/operations.ts'
 import type { Operation } from '../../../../services/contract/operation.ts'
+import { operations } from '../../../../services/operations.ts'
 import { negotiateFormat } from '../../../../services/platform/http/negotiate.ts'
 
 const named = (id: string): Operation => {

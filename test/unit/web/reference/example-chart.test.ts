@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { apiVersions } from '../../../../services/contract/api-version.ts'
-import { operations } from '../../../../services/contract/openapi/operations.ts'
+import { operations } from '../../../../services/operations.ts'
 import { referenceOf } from '../../../../services/web/reference/document.ts'
 import {
   type BarChart,
