@@ -4,9 +4,7 @@ import { auditLogCommands } from './command-line/commands/audit-log-commands.ts'
 import { deadLetterCommands } from './command-line/commands/dead-letter-commands.ts'
 import { doctorCommand } from './command-line/commands/doctor-command.ts'
 import { eraseCommand } from './command-line/commands/erase-command.ts'
-import { exportCommands } from './command-line/commands/export-commands.ts'
 import { forecastCommands } from './command-line/commands/forecast-commands.ts'
-import { importCommands } from './command-line/commands/import-commands.ts'
 import { keyCommands } from './command-line/commands/key-commands.ts'
 import { marketCommands } from './command-line/commands/market-commands.ts'
 import { migrateCommand } from './command-line/commands/migrate-command.ts'
@@ -17,6 +15,8 @@ import { simulateCommand } from './command-line/commands/simulate-command.ts'
 import { topicsCommand } from './command-line/commands/topics-command.ts'
 import { userCommands } from './command-line/commands/user-commands.ts'
 import { providerCommands } from './connect/commands/provider-commands.ts'
+import { exportCommands } from './interchange/commands/export-commands.ts'
+import { importCommands } from './interchange/commands/import-commands.ts'
 
 const single = (command: Command): CommandGroup => ({ name: command.name, commands: [command] })
 

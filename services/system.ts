@@ -9,6 +9,8 @@ import { apiVersions } from './contract/api-version.ts'
 import { openApiDocument } from './contract/openapi/openapi.ts'
 import { openCostWorker } from './cost-worker/open.ts'
 import { openIngestGateway } from './ingest-gateway/open.ts'
+import { openInterchangeWing } from './interchange/open.ts'
+import { validateCsv } from './interchange/service/validate-csv.ts'
 import { documentedOperations } from './operations.ts'
 import { authenticator, operatorAuthenticator } from './platform/access/authenticate.ts'
 import { bearerTokens } from './platform/access/bearer-token.ts'
@@ -194,7 +196,11 @@ const openWings = (
   opening: AsyncDisposableStack,
   { credentialsKey, isGateway }: { readonly credentialsKey: Secret; readonly isGateway: boolean },
 ): Promise<readonly RoleModule[]> =>
-  Promise.all([openConnectWing(shared, dependencies, credentialsKey), openConsole(shared, opening, isGateway)])
+  Promise.all([
+    openConnectWing(shared, dependencies, credentialsKey),
+    openInterchangeWing(dependencies),
+    openConsole(shared, opening, isGateway),
+  ])
 
 /** Open the query service, the background work and the wings. */
 const openQueries = async (
@@ -228,7 +234,8 @@ const openRoles = async (
 ): Promise<readonly RoleModule[]> => {
   const roleModules: RoleModule[] = []
   if (chosenRoles.includes('cost-worker')) roleModules.push(await openCostWorker(shared, stackOf('cost-worker')))
-  if (chosenRoles.includes('ingest-gateway')) roleModules.push(openIngestGateway(shared, stackOf('ingest-gateway')))
+  if (chosenRoles.includes('ingest-gateway'))
+    roleModules.push(openIngestGateway(shared, stackOf('ingest-gateway'), validateCsv))
   if (chosenRoles.includes('query-service'))
     roleModules.push(...(await openQueries(shared, stackOf('query-service'), chosenRoles.includes('ingest-gateway'))))
   if (chosenRoles.includes('webhook-worker'))

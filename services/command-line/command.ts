@@ -1,4 +1,4 @@
-export { UsageError } from '../reading-import/usage-error.ts'
+export { UsageError } from '../platform/failure.ts'
 
 /** The arguments are correct, but the command failed. The message gives the reason to the user. */
 export class CommandError extends Error {}

@@ -1,9 +1,9 @@
 import { callRequest, type InDoubles, type ParametersOf, receivedAnswer, type SentBodyOf } from '../contract/call.ts'
 import type { AnswerOf, Operation } from '../contract/operation.ts'
 import { accountLogin } from '../contract/registry/account.ts'
-import { type Answer, CallError, refusalOf, type ServiceCalls } from '../reading-import/call-service.ts'
+import { type Answer, CallError, refusalOf, type ServiceCalls } from '../platform/call-service.ts'
 
-export { CallError, refusalOf } from '../reading-import/call-service.ts'
+export { CallError, refusalOf } from '../platform/call-service.ts'
 
 /** Answer of an operation as commands receive it. */
 export type Received<O extends Operation> = InDoubles<AnswerOf<O>>

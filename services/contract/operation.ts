@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import type { TableFormat } from '../domain/interchange/table-format.ts'
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
+import type { TableFormat } from '../domain/table-format.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import { acceptedMessage } from './answer-field.ts'
 import type { ApiVersion } from './api-version.ts'

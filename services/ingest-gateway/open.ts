@@ -6,11 +6,16 @@ import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../pl
 import { timeZone } from '../platform/time-zone.ts'
 import { ingestGatewayOperations, recordIntake } from './operations.ts'
 import { partitionBacklog } from './partition-backlog.ts'
+import type { ValidateCsv } from './submit-interval.ts'
 
 const backlogPollMs = 2_000
 
-/** Open the gateway. It reads the backlog of its partitions until the stack is disposed. */
-export const openIngestGateway = (shared: SharedDependencies, opening: AsyncDisposableStack): RoleModule => {
+/** Open the gateway, with a reader of CSV bodies or null. It reads the backlog of its partitions until the stack is disposed. */
+export const openIngestGateway = (
+  shared: SharedDependencies,
+  opening: AsyncDisposableStack,
+  validateCsv: ValidateCsv | null,
+): RoleModule => {
   const { database, log, metrics, secrets, generation } = shared
   const counts = {
     accepted: (partition: number, records: number) => metrics.accepted.inc({ lane: String(partition) }, records),
@@ -27,7 +32,7 @@ export const openIngestGateway = (shared: SharedDependencies, opening: AsyncDisp
   }
   const timer = setInterval(() => void poll().catch(() => undefined), backlogPollMs)
   opening.defer(() => clearInterval(timer))
-  const dependencies = { ...shared, pricing, secret: secrets.secret, generation, accepts, counts }
+  const dependencies = { ...shared, pricing, secret: secrets.secret, generation, accepts, counts, validateCsv }
   const intake = recordIntake(dependencies)
   return {
     ...emptyRoleModule,

@@ -23,7 +23,7 @@ import type { PartitionBacklog } from './partition-backlog.ts'
 import { readingWriter } from './reading-writer.ts'
 import { type GatewayCounters, type RecordEntrance, recordEntrance } from './record-entrance.ts'
 import { submitCumulative } from './submit-cumulative.ts'
-import { submitInterval } from './submit-interval.ts'
+import { submitInterval, type ValidateCsv } from './submit-interval.ts'
 import { undoImport } from './undo-import.ts'
 
 export type IngestGatewayDependencies = {
@@ -39,6 +39,8 @@ export type IngestGatewayDependencies = {
   /** Return whether a partition accepts records of an account and mode now. */
   readonly accepts: PartitionBacklog['accepts']
   readonly counts: GatewayCounters
+  /** Validates bodies in text/csv; null if this service reads JSON only. */
+  readonly validateCsv: ValidateCsv | null
   /** Changes of references that the query service of this process makes. */
   readonly referenceChanges: Pick<ReferenceChanges, 'listen'>
 }
@@ -78,11 +80,11 @@ export const ingestGatewayOperations = (
   dependencies: IngestGatewayDependencies,
   { known, references, writer, entrance }: RecordIntake = recordIntake(dependencies),
 ): readonly Binding[] => {
-  const { database, log, clickHouse, pricing, counts } = dependencies
+  const { database, log, clickHouse, pricing, counts, validateCsv } = dependencies
   const locationOf = (tenant: Tenant, id: string) =>
     withTenant(database, tenant, transaction => retrieveLocation(transaction, id))
   return [
-    bind(meterIntervalSubmit, submitInterval({ known, references, entrance, counts })),
+    bind(meterIntervalSubmit, submitInterval({ known, references, entrance, counts, validateCsv })),
     bind(meterCumulativeSubmit, submitCumulative({ known, references, entrance, counts })),
     bind(meterImportUndo, undoImport({ database, clickHouse, log, known, references, entrance })),
     bind(

@@ -1,4 +1,4 @@
-import type { CsvQuery } from '../contract/interchange/csv-query.ts'
+import type { CsvQuery } from '../contract/metering/csv-parameters.ts'
 import {
   isCsv,
   meterBatchToWire,
@@ -17,7 +17,6 @@ import { validatePlain } from './fast-path/validate-plain.ts'
 import type { KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
 import { type GatewayCounters, importOf, type RecordEntrance } from './record-entrance.ts'
-import { validateCsv } from './validate-csv.ts'
 import {
   addReadRecord,
   addRefusedRecord,
@@ -29,11 +28,20 @@ import {
 } from './validate-records.ts'
 import { writeLate } from './write-limit.ts'
 
+/** Validate a body in text/csv. Refuses the whole body if it cannot be read. */
+export type ValidateCsv = (
+  bytes: Uint8Array,
+  query: CsvQuery,
+  context: ValidationContext,
+) => Promise<Result<ValidatedSubmission>>
+
 export type SubmitIntervalDependencies = {
   readonly known: KnownObjects
   readonly references: KnownReferences
   readonly entrance: RecordEntrance
   readonly counts: Pick<GatewayCounters, 'bytes'>
+  /** Null if this service reads JSON only. */
+  readonly validateCsv: ValidateCsv | null
 }
 
 /**
@@ -43,15 +51,17 @@ export type SubmitIntervalDependencies = {
  * Source: docs/rules/metering.md #submissions, #acknowledgement.
  */
 export const submitInterval =
-  ({ known, references, entrance, counts }: SubmitIntervalDependencies) =>
+  ({ known, references, entrance, counts, validateCsv }: SubmitIntervalDependencies) =>
   async (request: RequestOf<typeof meterIntervalSubmit>): Promise<Outcome<AnswerOf<typeof meterIntervalSubmit>>> => {
     const { at, body, query, apiVersion, caller, signal } = request
     const { import_id: _, ...csvQuery } = query
     const batch = entrance.begin(caller, at, importOf(query))
     const context = { part: batch, apiVersion, at, known, references }
-    const validated = isCsv(body)
-      ? await validateCsv(body.bytes, csvQuery, context)
-      : await validateJson(body, csvQuery, context)
+    const validated = !isCsv(body)
+      ? await validateJson(body, csvQuery, context)
+      : validateCsv === null
+        ? noCsv
+        : await validateCsv(body.bytes, csvQuery, context)
     if (!validated.ok) return validated
     // The caller has been refused. Records that are stored after that could surprise the caller.
     if (signal.aborted) throw writeLate()
@@ -60,6 +70,8 @@ export const submitInterval =
     counts.bytes(body.bytes.length)
     return accepted(meterBatchToWire(receipt))
   }
+
+const noCsv = refused('media_type_unsupported', 'This service reads JSON. Set Content-Type to application/json')
 
 /** Validate a body that is not CSV. Refuses the parameters of a CSV body. */
 const validateJson = (

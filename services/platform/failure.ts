@@ -26,3 +26,6 @@ export const canComeFromWork = ({ code }: Failure): boolean => codesOfWork.has(c
 
 /** A setting is invalid. The message names the variable and the correction. */
 export class ConfigError extends Error {}
+
+/** The arguments are wrong, and nothing was done. The message names the argument and a correct value. */
+export class UsageError extends Error {}

@@ -14,7 +14,6 @@ import { eventOperations } from './events/events.ts'
 import { webhookDeliveryOperations } from './events/webhook-deliveries.ts'
 import { webhookOperations } from './events/webhooks.ts'
 import type { ExportedOperations } from './exports/write-objects.ts'
-import { tariffImportOperation } from './interchange/import-tariffs.ts'
 import { marketOperations } from './markets/markets.ts'
 import { planAssignmentOperations } from './plans/plan-assignments.ts'
 import { planVersionOperations } from './plans/plan-versions.ts'
@@ -68,7 +67,6 @@ export const queryServiceOperations = (dependencies: QueryServiceDependencies): 
   ...locationOperations(dependencies),
   ...deviceOperations(dependencies),
   ...tariffOperations(dependencies),
-  tariffImportOperation(dependencies),
   ...chargeOperations(dependencies),
   ...planOperations(dependencies),
   ...planVersionOperations(dependencies),

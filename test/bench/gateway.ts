@@ -63,6 +63,7 @@ const gateway = async () => {
     references: knownReferences(async () => noReferenceIds),
     entrance,
     counts,
+    validateCsv: null,
   })
   return async (bytes: Uint8Array): Promise<void> => {
     const body = { bytes, mediaType: 'application/json' }

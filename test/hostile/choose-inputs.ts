@@ -10,7 +10,7 @@ export const pathsOf: Readonly<Record<string, readonly string[]>> = {
   'paths and headers': ['contract/openapi/', 'contract/parameter.ts'],
   bodies: ['contract/json/', 'contract/metering/', 'contract/field.ts', 'contract/read-shape.ts'],
   tariffs: ['contract/tariffs/', 'domain/tariff/', 'query-service/registry/'],
-  imports: ['contract/interchange/', 'domain/interchange/', 'platform/interchange/', 'query-service/interchange/'],
+  imports: ['interchange/'],
   records: ['contract/metering/', 'ingest-gateway/', 'cost-worker/', 'domain/cost/', 'domain/recost/'],
   registers: ['contract/metering/', 'ingest-gateway/', 'cost-worker/', 'domain/record/'],
   reads: ['domain/price/', 'query-service/costs/', 'query-service/prices/', 'platform/clickhouse/'],

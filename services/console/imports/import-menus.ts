@@ -1,5 +1,5 @@
+import type { ReadingOptions } from '../../interchange/reading-import/csv-options.ts'
 import type { UploadedFile } from '../../platform/http/multipart-form.ts'
-import type { ReadingOptions } from '../../reading-import/csv-options.ts'
 import { type Html, html } from '../../web/ui-kit/html.ts'
 import { choice } from '../page-parts.ts'
 import { columnFields, columnPrefix, isOptionInput } from './import-form.ts'

@@ -1,4 +1,4 @@
-import type { PreviewedReading, ReadingPreview } from '../../reading-import/preview-readings.ts'
+import type { PreviewedReading, ReadingPreview } from '../../interchange/reading-import/preview-readings.ts'
 import { asMarkup, type Html, html } from '../../web/ui-kit/html.ts'
 import { counted, energyInKwh, wholeNumber } from '../kit/amount.ts'
 import { errorNotice, facts, instant, row, successNotice, table } from '../page-parts.ts'

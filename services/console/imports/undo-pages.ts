@@ -1,6 +1,6 @@
 import type { ImportUndoWire } from '../../contract/metering/meter-import.ts'
+import { undoImport } from '../../interchange/reading-import/undo-import.ts'
 import { fairShare } from '../../platform/concurrency/fair-share.ts'
-import { undoImport } from '../../reading-import/undo-import.ts'
 import { type Html, html } from '../../web/ui-kit/html.ts'
 import type { ConsoleDependencies } from '../console-dependencies.ts'
 import type { ConsoleRequest } from '../console-request.ts'

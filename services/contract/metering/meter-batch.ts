@@ -6,11 +6,11 @@ import { count, exampleObject, objectShape, objectToWire, orNull } from '../answ
 import type { VersionRename } from '../earlier-api-version.ts'
 import { toSentence } from '../error.ts'
 import { text } from '../field.ts'
-import { csvParameters } from '../interchange/csv-query.ts'
 import { defineOperation, type NextTurn, type RawBody, sameRoute } from '../operation.ts'
 import { parameters } from '../parameter.ts'
 import { submissionLimits } from '../registry/account.ts'
 import { submissionWarningsToWire, warningsShape } from '../warning.ts'
+import { csvParameters } from './csv-parameters.ts'
 import { meterRecordRenames, meterRecordShape } from './meter-record.ts'
 import { openSubmission, type SubmissionLimits, type SubmissionReader } from './read-submission.ts'
 

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import type { AnswerOffset } from '../../domain/answer-offset.ts'
 import type { CostPiece } from '../../domain/cost/cost-piece.ts'
 import { writeInstant } from '../../domain/instant.ts'
-import { tableFormats } from '../../domain/interchange/table-format.ts'
 import { energyScale, moneyScale } from '../../domain/quantity.ts'
 import { type MeterRecord, type RecordOptions, recordDefaults } from '../../domain/record/record.ts'
+import { tableFormats } from '../../domain/table-format.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import {
   costShape,

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { idPrefixes } from '../../domain/identifier.ts'
-import { tableMediaTypes } from '../../domain/interchange/table-format.ts'
 import { maxReferenceTextLength, type ReferenceKind } from '../../domain/reference.ts'
+import { tableMediaTypes } from '../../domain/table-format.ts'
 import { type ApiVersion, apiVersions } from '../api-version.ts'
 import { dryRunExample, dryRunShape } from '../dry-run.ts'
 import { answerToEarlier, type VersionRename } from '../earlier-api-version.ts'

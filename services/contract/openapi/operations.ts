@@ -6,8 +6,7 @@ import * as event from '../events/event.ts'
 import * as webhookDelivery from '../events/webhook-delivery.ts'
 import * as webhookEndpoint from '../events/webhook-endpoint.ts'
 import * as webhookResend from '../events/webhook-resend.ts'
-import * as exported from '../interchange/export.ts'
-import { tariffImport } from '../interchange/tariff-import.ts'
+import * as exported from '../exports/export.ts'
 import * as market from '../markets/market.ts'
 import * as marketPrice from '../markets/market-price.ts'
 import { correctionList } from '../metering/correction.ts'
@@ -96,7 +95,6 @@ export const coreOperations: readonly Operation[] = [
   calendar.calendarUpdate,
   calendar.calendarDelete,
   tariff.tariffCreate,
-  tariffImport,
   tariff.tariffList,
   tariff.tariffRetrieve,
   tariff.tariffUpdate,

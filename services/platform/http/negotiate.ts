@@ -1,6 +1,6 @@
 import type { Operation } from '../../contract/operation.ts'
-import { type TableFormat, tableFormats, tableMediaTypes } from '../../domain/interchange/table-format.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { type TableFormat, tableFormats, tableMediaTypes } from '../../domain/table-format.ts'
 
 /** Entry of a list such as `text/csv;q=0.5, *`. `index` is its position in the list. */
 type Preference = { readonly name: string; readonly quality: number; readonly index: number }

@@ -9,9 +9,9 @@ import type {
   RequestOf,
   SerializedAnswer,
 } from '../../contract/operation.ts'
-import { type TableFormat, tableMediaTypes } from '../../domain/interchange/table-format.ts'
 import type { OwnReference } from '../../domain/reference.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
+import { type TableFormat, tableMediaTypes } from '../../domain/table-format.ts'
 import { type Answer, fileAnswer } from './answer.ts'
 import type { Ports, SavedAnswer } from './binding.ts'
 import { emitRefusalEvent } from './emit-refusal-event.ts'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { TableFormat } from '../../domain/interchange/table-format.ts'
+import type { TableFormat } from '../../domain/table-format.ts'
 import { createFolder } from '../../platform/create-folder.ts'
 
 /** Claim of an export, which is part of the name of its file: two processes never write the same file. */

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises'
-import { type ExportInput, type ExportManifest, exportLimits } from '../../contract/interchange/export.ts'
+import { type ExportInput, type ExportManifest, exportLimits } from '../../contract/exports/export.ts'
 import type { Caller } from '../../contract/operation.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { type Result, refused } from '../../domain/refusal.ts'

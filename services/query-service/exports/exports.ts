@@ -9,7 +9,7 @@ import {
   exportList,
   exportRetrieve,
   exportToWire,
-} from '../../contract/interchange/export.ts'
+} from '../../contract/exports/export.ts'
 import { type AnswerOf, mayCall, type Outcome, type RequestOf } from '../../contract/operation.ts'
 import { accepted, type Refused, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'

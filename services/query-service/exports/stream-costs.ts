@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import type { intervalCost } from '../../contract/costs/energy-cost.ts'
 import type { Outcome, RequestOf } from '../../contract/operation.ts'
-import type { TableFormat } from '../../domain/interchange/table-format.ts'
+import type { TableFormat } from '../../domain/table-format.ts'
 import { costRowsSelect } from '../../platform/clickhouse/exports/object-table.ts'
 import type { CostDependencies } from '../dependencies.ts'
 import { costLinesOf, jsonOf } from './cost-lines.ts'

@@ -1,6 +1,6 @@
 import type { meterRecordList } from '../../contract/metering/meter-record-read.ts'
 import type { Outcome, RequestOf } from '../../contract/operation.ts'
-import type { TableFormat } from '../../domain/interchange/table-format.ts'
+import type { TableFormat } from '../../domain/table-format.ts'
 import { monthsWithRows } from '../../platform/clickhouse/exports/record-periods.ts'
 import { type RecordTable, recordTableSelect } from '../../platform/clickhouse/exports/record-table.ts'
 import type { RowSelection } from '../../platform/clickhouse/meter-cost/meter-cost-pages.ts'

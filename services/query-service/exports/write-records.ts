@@ -1,5 +1,5 @@
 import { readFile, rm } from 'node:fs/promises'
-import type { ExportInput } from '../../contract/interchange/export.ts'
+import type { ExportInput } from '../../contract/exports/export.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import { monthsWithRows } from '../../platform/clickhouse/exports/record-periods.ts'

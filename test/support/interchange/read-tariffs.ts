@@ -1,15 +1,15 @@
-import { readJsonSource } from '../../../services/contract/interchange/json-source.ts'
 import { nearestName } from '../../../services/contract/message-text.ts'
 import { fractionOf } from '../../../services/domain/fraction.ts'
-import { readTariffFile } from '../../../services/domain/interchange/read-tariff-file.ts'
-import type { SourceValue } from '../../../services/domain/interchange/source-value.ts'
+import type { Result } from '../../../services/domain/refusal.ts'
+import { readJsonSource } from '../../../services/interchange/contract/json-source.ts'
+import { readTariffFile } from '../../../services/interchange/domain/read-tariff-file.ts'
+import type { SourceValue } from '../../../services/interchange/domain/source-value.ts'
 import type {
   ImportContext,
   ImportOptions,
   TariffFile,
   TariffFormat,
-} from '../../../services/domain/interchange/tariff-file.ts'
-import type { Result } from '../../../services/domain/refusal.ts'
+} from '../../../services/interchange/domain/tariff-file.ts'
 import { timeZone as timeZoneOf } from '../../../services/platform/time-zone.ts'
 
 /** Options of a test. `zone` and `currency` are those of the location. */

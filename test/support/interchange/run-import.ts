@@ -1,4 +1,4 @@
-import type { ImportReport } from '../../../services/command-line/import/import-report.ts'
+import type { ImportReport } from '../../../services/interchange/commands/import/import-report.ts'
 import type { Sandbox } from '../../../services/platform/access/sandbox-file.ts'
 import { makeTestFolder } from '../stores/postgres.ts'
 import { runCommand } from '../system/run-command.ts'

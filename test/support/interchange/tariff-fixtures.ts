@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { parse } from 'yaml'
-import type { TariffFormat } from '../../../services/domain/interchange/tariff-file.ts'
+import type { TariffFormat } from '../../../services/interchange/domain/tariff-file.ts'
 import type { ReadOptions } from './read-tariffs.ts'
 
 /** File of a format that is accepted. */

@@ -90,6 +90,7 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
     secret: 'a secret of the installation',
     generation: () => 3,
     counts,
+    validateCsv: null,
   })
   const app = createApp(operations, [], {
     ...openHttpAccess(database).ports,

@@ -246,6 +246,7 @@ const openHttp = async (
       pricing: pricingCache(database, timeZone),
       secret,
       counts,
+      validateCsv: null,
       referenceChanges: changes,
     }),
     ...costOperations({

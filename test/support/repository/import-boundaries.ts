@@ -11,9 +11,13 @@ const folders = {
   'query-service': ['query-service', 'platform', 'contract', 'domain'],
   'webhook-worker': ['webhook-worker', 'platform', 'contract', 'domain'],
   background: ['background', 'platform', 'contract', 'domain'],
-  'reading-import': ['reading-import', 'platform', 'contract', 'domain'],
   web: ['web', 'platform', 'contract', 'domain'],
-  console: ['console', 'web', 'reading-import', 'platform', 'contract', 'domain'],
+  console: ['console', 'web', 'interchange', 'platform', 'contract', 'domain'],
+  'interchange/domain': ['interchange/domain', 'domain'],
+  'interchange/contract': ['interchange/contract', 'interchange/domain', 'contract', 'domain'],
+  'interchange/platform': ['interchange/platform', 'interchange/domain', 'platform', 'domain'],
+  'interchange/commands': ['interchange', 'command-line', 'platform', 'contract', 'domain'],
+  interchange: ['interchange', 'query-service', 'ingest-gateway', 'platform', 'contract', 'domain'],
   'connect/domain': ['connect/domain', 'domain'],
   'connect/contract': ['connect/contract', 'connect/domain', 'contract', 'domain'],
   'connect/postgres': ['connect/postgres', 'connect/domain', 'platform', 'domain'],
@@ -21,7 +25,7 @@ const folders = {
   'connect/pages': ['connect/pages', 'connect/postgres', 'web', 'platform', 'contract', 'domain'],
   'connect/commands': ['connect', 'command-line', 'platform', 'contract', 'domain'],
   connect: ['connect', 'query-service', 'web', 'platform', 'contract', 'domain'],
-  'command-line': ['command-line', 'reading-import', 'platform', 'contract', 'domain'],
+  'command-line': ['command-line', 'platform', 'contract', 'domain'],
 }
 const mayImport: Readonly<Record<string, readonly string[]>> = { ...folders, '': ['', ...Object.keys(folders)] }
 
@@ -51,16 +55,21 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'country-to-currency': ['services/platform/geocoding/'],
   'date-holidays': ['services/platform/holidays/'],
   'fastest-levenshtein': ['services/contract/'],
-  'fast-xml-parser': ['services/platform/market-feeds/entsoe.ts', 'services/platform/interchange/xml.ts'],
-  'csv-parse': ['services/platform/interchange/csv.ts'],
-  fflate: ['services/platform/interchange/archive.ts'],
-  saxen: ['services/platform/interchange/xlsx/xml-elements.ts'],
+  'fast-xml-parser': ['services/platform/market-feeds/entsoe.ts', 'services/interchange/platform/xml.ts'],
+  'csv-parse': ['services/interchange/platform/csv.ts'],
+  fflate: ['services/interchange/platform/archive.ts'],
+  saxen: ['services/interchange/platform/xlsx/xml-elements.ts'],
   undici: ['services/platform/webhook-client/'],
   'ipaddr.js': ['services/platform/webhook-client/'],
   marked: ['services/web/documentation/markdown.ts'],
   minisearch: ['services/web/documentation/search-index.ts'],
-  yaml: ['services/platform/interchange/yaml.ts'],
-  zod: ['services/contract/', 'services/platform/config/', 'services/connect/contract/'],
+  yaml: ['services/interchange/platform/yaml.ts'],
+  zod: [
+    'services/contract/',
+    'services/platform/config/',
+    'services/connect/contract/',
+    'services/interchange/contract/',
+  ],
 }
 
 /**

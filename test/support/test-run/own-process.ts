@@ -26,7 +26,7 @@ export const ownProcess: string[] = [
   // They open all stores, or change the limits or the environment of their process.
   'test/unit/stores.test.ts',
   'test/unit/platform/webhook-client/webhook-http-client.test.ts',
-  'test/unit/reading-import/read-bounds.test.ts',
+  'test/unit/interchange/reading-import/read-bounds.test.ts',
 ]
 
 /** Return true if the text of a test file uses an account of a shared system and starts no system of its own. */

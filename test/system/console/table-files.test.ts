@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { readCsv } from '../../../services/platform/interchange/csv.ts'
+import { readCsv } from '../../../services/interchange/platform/csv.ts'
 import { createIds, type Ids } from '../../support/registry/isolation-fixture.ts'
 import type { Client } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { compareCosts, comparedLine } from '../../../services/command-line/import/compare-costs.ts'
-import { openTarget } from '../../../services/command-line/import/import-target.ts'
+import { compareCosts, comparedLine } from '../../../services/interchange/commands/import/compare-costs.ts'
+import { openTarget } from '../../../services/interchange/commands/import/import-target.ts'
 import { makeTestFolder } from '../../support/stores/postgres.ts'
 import { bought, makeHome } from '../../support/system/home.ts'
 import { useSharedSystem } from '../../support/system/use-system.ts'

@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import type { ImportReport } from '../../../services/command-line/import/import-report.ts'
+import type { ImportReport } from '../../../services/interchange/commands/import/import-report.ts'
 import { exportedColumns, type FileForm, fieldFolder, twoCommodities } from '../../support/acceptance/field-cases.ts'
 import {
   describeFieldWay,

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { sumWarnings } from '../../../services/reading-import/import-warnings.ts'
+import { sumWarnings } from '../../../services/interchange/reading-import/import-warnings.ts'
 import { runImport } from '../../support/interchange/run-import.ts'
 import { makeKey, openRecords } from '../../support/registry/accounts.ts'
 import { makeTestFolder } from '../../support/stores/postgres.ts'

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { presetNames } from '../../../services/domain/interchange/known-files.ts'
+import { presetNames } from '../../../services/interchange/domain/known-files.ts'
 import { knownFileSamples } from '../../support/interchange/known-file-samples.ts'
 import { makeWorkbook, type TestCell } from '../../support/interchange/make-workbook.ts'
 import { runImport } from '../../support/interchange/run-import.ts'

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { ImportReport } from '../../../services/command-line/import/import-report.ts'
+import type { ImportReport } from '../../../services/interchange/commands/import/import-report.ts'
 import { runImport } from '../../support/interchange/run-import.ts'
 import { type Random, seededRandom } from '../../support/random.ts'
 import { makeTestFolder } from '../../support/stores/postgres.ts'

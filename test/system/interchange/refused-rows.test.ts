@@ -1,11 +1,15 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openSource } from '../../../services/command-line/import/import-files.ts'
-import { importReadings } from '../../../services/command-line/import/import-readings.ts'
-import { openTarget } from '../../../services/command-line/import/import-target.ts'
-import { readCsvForm, readCsvRules, readReadingColumns } from '../../../services/reading-import/csv-options.ts'
-import { csvReadingSource } from '../../../services/reading-import/read-csv-readings.ts'
+import { openSource } from '../../../services/interchange/commands/import/import-files.ts'
+import { importReadings } from '../../../services/interchange/commands/import/import-readings.ts'
+import { openTarget } from '../../../services/interchange/commands/import/import-target.ts'
+import {
+  readCsvForm,
+  readCsvRules,
+  readReadingColumns,
+} from '../../../services/interchange/reading-import/csv-options.ts'
+import { csvReadingSource } from '../../../services/interchange/reading-import/read-csv-readings.ts'
 import { runImport } from '../../support/interchange/run-import.ts'
 import { makeTestFolder } from '../../support/stores/postgres.ts'
 import { makeHome } from '../../support/system/home.ts'

@@ -51,6 +51,7 @@ const openFixture = async () => {
     generation: () => 1,
     accepts: () => true,
     counts,
+    validateCsv: null,
     referenceChanges: referenceChanges(),
   }
   const app = createApp(ingestGatewayOperations(gateway), [], {

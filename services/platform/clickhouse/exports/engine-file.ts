@@ -1,4 +1,4 @@
-import { isByTime, type TableFormat } from '../../../domain/interchange/table-format.ts'
+import { isByTime, type TableFormat } from '../../../domain/table-format.ts'
 import { textLiteral } from '../encoding/literals.ts'
 
 /** A new file of this process that the engine writes. */

@@ -1,4 +1,4 @@
-import type { TableFormat } from '../../../domain/interchange/table-format.ts'
+import type { TableFormat } from '../../../domain/table-format.ts'
 import { textLiteral } from '../encoding/literals.ts'
 import { fileTable } from './engine-file.ts'
 

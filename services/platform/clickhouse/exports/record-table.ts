@@ -1,7 +1,7 @@
 import { numberFields, optionMembers, recordFields, recordTexts } from '../../../contract/metering/record-fields.ts'
-import { isByTime, type TableFormat } from '../../../domain/interchange/table-format.ts'
 import { defaultMaxPower } from '../../../domain/record/reading-rules.ts'
 import type { WarningCode } from '../../../domain/record/warnings.ts'
+import { isByTime, type TableFormat } from '../../../domain/table-format.ts'
 import type { Tenant } from '../../../domain/tenant.ts'
 import { textLiteral } from '../encoding/literals.ts'
 import { type RowSelection, selectionConditions } from '../meter-cost/meter-cost-pages.ts'
