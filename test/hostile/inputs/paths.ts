@@ -62,7 +62,7 @@ export const paths: readonly HostileInput[] = [
     path: '/console/sign-in',
     headers: { ...unsigned, cookie: filled(size, 'wattledger_console=a;') },
   })),
-  requestInput('accepted media types', [200], size => ({
+  requestInput('accepted media types', [406], size => ({
     path: '/customers',
     headers: { accept: filled(size, 'text/csv;q=0.1,') },
   })),
