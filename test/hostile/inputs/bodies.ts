@@ -149,7 +149,9 @@ export const bodies: readonly HostileInput[] = [
       statuses: [200],
     },
   ),
-  bodyInput('lone surrogates', submission, 'bytes', size => `["${repeat(Math.floor((size - 4) / 6), '\\ud800')}"]`),
+  bodyInput('lone surrogates', submission, 'bytes', size => `["${repeat(Math.floor((size - 4) / 6), '\\ud800')}"]`, {
+    statuses: [200],
+  }),
   bodyInput('elements that are not records', submission / 2 - 1, 'elements', size => `[${repeat(size - 1, '0,')}0]`),
   bodyInput('records without members', 10_000, 'records', size => `[${repeat(size - 1, '{},')}{}]`, {
     statuses: [200],
