@@ -1,15 +1,11 @@
-import sql, { type Sql } from 'sql-template-tag'
-import {
-  type CalendarDates,
-  type DayTypeDays,
-  locationCalendarOf,
-  type NamedDay,
-} from '../../../domain/calendar/calendar.ts'
+import sql, { raw, type Sql } from 'sql-template-tag'
+import { type CalendarDates, locationCalendarOf, type NamedDay } from '../../../domain/calendar/calendar.ts'
 import type { LocationCalendar } from '../../../domain/charge/location-calendar.ts'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { hasRow, type Query, readFirst, readRows } from '../database.ts'
+import { assignmentsOf, insertOf, membersOf, type ObjectTable, rowReader, selectOf } from '../object-table.ts'
 import { isActive, mapPage, ownedBy, type Page, type Paging, readBoundedPage } from '../page.ts'
 import type { Tenant, TenantTransaction } from '../transaction.ts'
 
@@ -27,29 +23,33 @@ export type StoredCalendar = CalendarDates & {
 
 export type CalendarDraft = Omit<StoredCalendar, 'id' | 'accountId' | 'liveMode' | 'revision' | 'createdAt'>
 
-/** Lists of days arrive as JSON text. */
-type CalendarRow = Omit<StoredCalendar, keyof CalendarDates> & Readonly<Record<keyof CalendarDates, string>>
+const dateTable: ObjectTable<CalendarDates> = {
+  name: 'calendars',
+  columns: {
+    countryDays: ['country_days', 'json'],
+    add: ['add_days', 'json'],
+    remove: ['remove_days', 'json'],
+    dayTypes: ['day_types', 'json'],
+  },
+}
 
-const dateColumns = sql`
-  country_days as "countryDays", add_days as "add", remove_days as "remove", day_types as "dayTypes"`
+/** Table of calendars. */
+export const calendarTable: ObjectTable<CalendarDraft> = {
+  name: 'calendars',
+  columns: {
+    name: ['name', 'text'],
+    countryCode: ['country_code', 'text'],
+    state: ['state', 'text'],
+    ...dateTable.columns,
+  },
+}
 
-const columns = sql`id, account_id as "accountId", live_mode as "liveMode", name, country_code as "countryCode", state,
-  ${dateColumns}, revision, time_created as "createdAt"`
+const dateColumns = raw(membersOf(dateTable))
 
-const datesFromRow = (row: Pick<CalendarRow, keyof CalendarDates>): CalendarDates => ({
-  countryDays: JSON.parse(row.countryDays) as readonly NamedDay[],
-  add: JSON.parse(row.add) as readonly NamedDay[],
-  remove: JSON.parse(row.remove) as readonly number[],
-  dayTypes: JSON.parse(row.dayTypes) as readonly DayTypeDays[],
-})
+const columns = sql`${selectOf(calendarTable)}, revision`
 
-const fromRow = (row: CalendarRow): StoredCalendar => ({ ...row, ...datesFromRow(row) })
-
-const draftColumns = sql`name, country_code, state, country_days, add_days, remove_days, day_types`
-
-const draftValues = ({ name, countryCode, state, countryDays, add, remove, dayTypes }: CalendarDraft): Sql => sql`
-  ${name}, ${countryCode}, ${state}, ${JSON.stringify(countryDays)}::json, ${JSON.stringify(add)}::json,
-  ${JSON.stringify(remove)}::json, ${JSON.stringify(dayTypes)}::json`
+/** Read the lists of days of a row, which arrive as JSON text. */
+const fromRow = rowReader(dateTable)
 
 /** Condition for the calendars that a tenant may use: its own and the shared ones. */
 const usableBy = (tenant: Tenant): Sql => sql`(account_id is null or ${ownedBy(tenant)})`
@@ -66,9 +66,7 @@ export const createCalendar = async (
   at: number,
 ): Promise<StoredCalendar> => {
   const id = newId('calendar', at)
-  await query(sql`
-    insert into calendars (id, account_id, live_mode, ${draftColumns}, time_created)
-    values (${id}, ${accountId}, ${liveMode}, ${draftValues(draft)}, ${toTimestamp(at)})`)
+  await query(insertOf(calendarTable, { accountId, liveMode }, id, draft, at))
   return { ...draft, id, accountId, liveMode, revision: 0, createdAt: at }
 }
 
@@ -107,7 +105,7 @@ export const createCountryCalendar = async (
 
 /** Retrieve a calendar that a tenant may use; null if there is none or it was deleted. */
 export const retrieveCalendar = async (transaction: TenantTransaction, id: string): Promise<StoredCalendar | null> => {
-  const row = await readFirst(transaction.query)<CalendarRow>(sql`
+  const row = await readFirst(transaction.query)<StoredCalendar>(sql`
     select ${columns} from calendars where ${usableBy(transaction)} and id = ${id} and ${isActive}`)
   return row === null ? null : fromRow(row)
 }
@@ -123,7 +121,7 @@ export const listCalendars = async (
   const listing = { table: 'calendars', columns, scope: ownedBy(transaction), filter: isActive }
   const size = sql`length(add_days::text) + length(remove_days::text) + length(day_types::text)`
   const bounded = { ...listing, size, maxBytes: maxPageBytes }
-  return mapPage(await readBoundedPage<CalendarRow>(transaction.query, bounded, paging), fromRow)
+  return mapPage(await readBoundedPage<StoredCalendar>(transaction.query, bounded, paging), fromRow)
 }
 
 /**
@@ -134,7 +132,7 @@ export const lockCalendar = async (transaction: TenantTransaction, id: string): 
   const { query } = transaction
   await query(sql`
     select 1 from locations where ${ownedBy(transaction)} and calendar_id = ${id} order by id for no key update`)
-  const row = await readFirst(query)<CalendarRow>(sql`
+  const row = await readFirst(query)<StoredCalendar>(sql`
     select ${columns} from calendars where ${ownedBy(transaction)} and id = ${id} and ${isActive} for update`)
   return row === null ? noCalendar : accepted(fromRow(row))
 }
@@ -148,7 +146,7 @@ export const updateCalendar = async (
 ): Promise<StoredCalendar> => {
   const revision = before.revision + (hasNewDates ? 1 : 0)
   await transaction.query(sql`
-    update calendars set (${draftColumns}, revision) = (${draftValues(draft)}, ${revision})
+    update calendars set ${assignmentsOf(calendarTable, draft)}, revision = ${revision}
     where ${ownedBy(transaction)} and id = ${before.id}`)
   return { ...before, ...draft, revision }
 }
@@ -175,9 +173,9 @@ export const calendarIdOf = async (transaction: TenantTransaction, locationId: s
 }
 
 const readDays = async (transaction: TenantTransaction, id: string): Promise<LocationCalendar | null> => {
-  const row = await readFirst(transaction.query)<CalendarRow>(sql`
+  const row = await readFirst(transaction.query)<CalendarDates>(sql`
     select ${dateColumns} from calendars where ${usableBy(transaction)} and id = ${id}`)
-  return row === null ? null : locationCalendarOf(datesFromRow(row))
+  return row === null ? null : locationCalendarOf(fromRow(row))
 }
 
 /** Read the calendars of locations, also of deleted ones. Locations without a calendar are left out. */
@@ -190,9 +188,9 @@ export const calendarsOfLocations = async (
     where ${ownedBy(transaction)} and id = any(${locationIds}) and calendar_id is not null`)
   const ids = [...new Set(locations.map(({ calendarId }) => calendarId))]
   if (ids.length === 0) return new Map()
-  const rows = await readRows(transaction.query)<CalendarRow & { id: string }>(sql`
+  const rows = await readRows(transaction.query)<CalendarDates & { id: string }>(sql`
     select id, ${dateColumns} from calendars where ${usableBy(transaction)} and id = any(${ids})`)
-  const calendars = new Map(rows.map(row => [row.id, locationCalendarOf(datesFromRow(row))]))
+  const calendars = new Map(rows.map(row => [row.id, locationCalendarOf(fromRow(row))]))
   return new Map(
     locations.flatMap(({ id, calendarId }) => {
       const calendar = calendars.get(calendarId)
@@ -223,11 +221,11 @@ export type CalendarRevision = { readonly id: string; readonly revision: number;
 /** Load some calendars, deleted ones too. Unknown ones are left out. */
 export const loadCalendars = async (operator: Query, ids: readonly string[]): Promise<readonly CalendarRevision[]> => {
   if (ids.length === 0) return []
-  const rows = await readRows(operator)<CalendarRow>(sql`
+  const rows = await readRows(operator)<CalendarDates & Pick<CalendarRevision, 'id' | 'revision'>>(sql`
     select id, revision, ${dateColumns} from calendars where id = any(${ids})`)
   return rows.map(({ id, revision, ...dates }) => ({
     id,
     revision,
-    calendar: locationCalendarOf(datesFromRow(dates as CalendarRow)),
+    calendar: locationCalendarOf(fromRow(dates)),
   }))
 }

@@ -1,9 +1,11 @@
 import sql, { type Sql } from 'sql-template-tag'
 import { noObject } from '../../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
+import type { OwnedObject } from '../../../domain/tenant.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { readFirst } from '../database.ts'
+import { assignmentsOf, insertOf, type ObjectTable, selectOf } from '../object-table.ts'
 import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { OperatorTransaction, TenantTransaction } from '../transaction.ts'
 
@@ -32,9 +34,21 @@ export type MarketDraft = Pick<
 /** Transaction that may change sources: a tenant its own, the operator the shared ones. */
 export type MarketWriter = TenantTransaction | OperatorTransaction
 
-export const marketColumns = sql`id, account_id as "accountId", live_mode as "liveMode", display_name as "displayName",
-  currency_code as "currencyCode", area, timezone, resolution_minutes as "resolutionMinutes", importer,
-  price_revision as "priceRevision", time_created as "createdAt"`
+/** Table of market sources. */
+export const marketTable: ObjectTable<Omit<StoredMarket, keyof OwnedObject>> = {
+  name: 'market_sources',
+  columns: {
+    displayName: ['display_name', 'text'],
+    currencyCode: ['currency_code', 'text'],
+    area: ['area', 'text'],
+    timezone: ['timezone', 'text'],
+    resolutionMinutes: ['resolution_minutes', 'integer'],
+    importer: ['importer', 'text'],
+    priceRevision: ['price_revision', 'bigint'],
+  },
+}
+
+export const marketColumns = selectOf(marketTable)
 
 export const noMarket = noObject('market source')
 
@@ -47,16 +61,11 @@ const usableBy = (writer: MarketWriter): Sql => sql`(account_id is null or ${own
 
 /** Create a market source at `at` (ms). */
 export const createMarket = async (writer: MarketWriter, draft: MarketDraft, at: number): Promise<StoredMarket> => {
-  const { accountId, liveMode } = 'accountId' in writer ? writer : { accountId: null, liveMode: null }
+  const owner = 'accountId' in writer ? writer : { accountId: null, liveMode: null }
   const id = newId('marketSource', at)
-  const { timezone = null } = draft
-  await writer.query(sql`
-    insert into market_sources (id, account_id, live_mode, display_name, currency_code, area, timezone, resolution_minutes,
-      importer, time_created)
-    values (${id}, ${accountId}, ${liveMode}, ${draft.displayName}, ${draft.currencyCode}, ${draft.area},
-      ${timezone},
-      ${draft.resolutionMinutes}, ${draft.importer}, ${toTimestamp(at)})`)
-  return { ...draft, timezone, id, accountId, liveMode, priceRevision: 0, createdAt: at }
+  const stored = { timezone: null, ...draft, priceRevision: 0 }
+  await writer.query(insertOf(marketTable, owner, id, stored, at))
+  return { ...stored, id, accountId: owner.accountId, liveMode: owner.liveMode, createdAt: at }
 }
 
 /** Retrieve a source that the writer may use; null if there is none or it was deleted. */
@@ -83,11 +92,10 @@ export const updateMarket = async (
   market: StoredMarket,
   patch: Partial<Pick<StoredMarket, 'displayName' | 'timezone'>>,
 ): Promise<StoredMarket> => {
-  const { id, displayName, timezone } = { ...market, ...patch }
   await writer.query(sql`
-    update market_sources set display_name = ${displayName}, timezone = ${timezone}
-    where ${ownedByWriter(writer)} and id = ${id}`)
-  return { ...market, displayName, timezone }
+    update market_sources set ${assignmentsOf(marketTable, patch)}
+    where ${ownedByWriter(writer)} and id = ${market.id}`)
+  return { ...market, ...patch }
 }
 
 /** List the sources that the writer may use, newest first. Refuses `cursor_not_found`. */

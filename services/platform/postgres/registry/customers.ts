@@ -5,15 +5,24 @@ import type { Customer, CustomerInput } from '../../../domain/registry/customer.
 import type { Location } from '../../../domain/registry/location.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
+import { assignmentsOf, insertOf, type ObjectTable, selectOf } from '../object-table.ts'
 import { allOf, isActive, mapPage, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 import { deleteLocationsOf } from './locations.ts'
 
 type Row = Omit<Customer, 'locationIds'> & { readonly locationIds: string }
 
-const columns = sql`
-  id, account_id as "accountId", live_mode as "liveMode", reference_id as "referenceId", display_name as "displayName", metadata,
-  time_created as "createdAt",
+/** Table of customers. */
+export const customerTable: ObjectTable<CustomerInput> = {
+  name: 'customers',
+  columns: {
+    referenceId: ['reference_id', 'text'],
+    displayName: ['display_name', 'text'],
+    metadata: ['metadata', 'jsonb'],
+  },
+}
+
+const columns = sql`${selectOf(customerTable)},
   (select coalesce(json_agg(l.id order by l.id), '[]') from locations l
    where l.account_id = customers.account_id and l.live_mode = customers.live_mode and l.customer_id = customers.id
      and l.deleted_at is null) as "locationIds"`
@@ -33,9 +42,7 @@ export const createCustomer = async (
 ): Promise<Customer> => {
   const { accountId, liveMode, query } = transaction
   const id = newId('customer', at)
-  await query(sql`insert into customers (account_id, live_mode, id, reference_id, display_name, metadata, time_created)
-    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${draft.displayName}, ${JSON.stringify(draft.metadata)},
-      ${toTimestamp(at)})`)
+  await query(insertOf(customerTable, { accountId, liveMode }, id, draft, at))
   return { id, accountId, liveMode, ...draft, locationIds: [], createdAt: at }
 }
 
@@ -54,12 +61,7 @@ export const updateCustomer = async (
   change: Partial<CustomerInput>,
 ): Promise<Result<Customer>> => {
   const { rows } = await transaction.query<Row>(sql`
-    update customers set
-      reference_id = case when ${change.referenceId !== undefined} then ${change.referenceId ?? null}
-        else reference_id end,
-      display_name = case when ${change.displayName !== undefined} then ${change.displayName ?? null}
-        else display_name end,
-      metadata = coalesce(${change.metadata === undefined ? null : JSON.stringify(change.metadata)}::jsonb, metadata)
+    update customers set ${assignmentsOf(customerTable, change)}
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
   return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
 }

@@ -5,14 +5,22 @@ import type { Device, DeviceInput } from '../../../domain/registry/device.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { acceptFirst, readFirst } from '../database.ts'
+import { assignmentsOf, insertOf, type ObjectTable, selectOf } from '../object-table.ts'
 import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
-const columns = sql`id, account_id as "accountId", live_mode as "liveMode", reference_id as "referenceId",
-  display_name as "displayName", register, metadata,
-  time_created as "createdAt"`
+/** Table of devices. */
+export const deviceTable: ObjectTable<DeviceInput> = {
+  name: 'devices',
+  columns: {
+    referenceId: ['reference_id', 'text'],
+    displayName: ['display_name', 'text'],
+    register: ['register', 'jsonb'],
+    metadata: ['metadata', 'jsonb'],
+  },
+}
 
-const toJson = (value: object | null): string | null => (value === null ? null : JSON.stringify(value))
+const columns = selectOf(deviceTable)
 
 const notFound = noObject('device')
 
@@ -20,9 +28,7 @@ const notFound = noObject('device')
 export const createDevice = async (transaction: TenantTransaction, draft: DeviceInput, at: number): Promise<Device> => {
   const { accountId, liveMode, query } = transaction
   const id = newId('device', at)
-  await query(sql`insert into devices (account_id, live_mode, id, reference_id, display_name, register, metadata, time_created)
-    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${draft.displayName}, ${toJson(draft.register)},
-      ${JSON.stringify(draft.metadata)}, ${toTimestamp(at)})`)
+  await query(insertOf(deviceTable, { accountId, liveMode }, id, draft, at))
   return { id, accountId, liveMode, ...draft, createdAt: at }
 }
 
@@ -42,13 +48,7 @@ export const updateDevice = (
     transaction.query,
     notFound,
   )(sql`
-    update devices set
-      reference_id = coalesce(${change.referenceId ?? null}, reference_id),
-      display_name = case when ${change.displayName !== undefined} then ${change.displayName ?? null}
-        else display_name end,
-      register = case when ${change.register !== undefined} then ${toJson(change.register ?? null)}::jsonb
-        else register end,
-      metadata = coalesce(${change.metadata === undefined ? null : JSON.stringify(change.metadata)}::jsonb, metadata)
+    update devices set ${assignmentsOf(deviceTable, change)}
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
 
 /**

@@ -1,23 +1,44 @@
-import sql, { raw, type Sql } from 'sql-template-tag'
+import sql, { raw } from 'sql-template-tag'
 import type { Location, LocationDraft } from '../../../domain/registry/location.ts'
+import { type ObjectTable, rowReader, selectOf } from '../object-table.ts'
 
-export type LocationRow = Omit<Location, 'postalAddress' | 'geoLocation' | 'tariffs' | 'pendingTariffs'> & {
-  readonly postalAddress: string | null
+/** Columns of a location: its draft, with the coordinates in two columns. */
+type LocationColumns = Omit<LocationDraft, 'geoLocation'> & {
   readonly latitude: number | null
   readonly longitude: number | null
-  readonly tariffs: string
-  readonly pendingTariffs: string
 }
+
+/** Table of locations. */
+export const locationTable: ObjectTable<LocationColumns> = {
+  name: 'locations',
+  columns: {
+    referenceId: ['reference_id', 'text'],
+    displayName: ['display_name', 'text'],
+    customerId: ['customer_id', 'text'],
+    timezone: ['timezone', 'text'],
+    currencyCode: ['currency_code', 'text'],
+    postalAddress: ['postal_address', 'json'],
+    latitude: ['latitude', 'double precision'],
+    longitude: ['longitude', 'double precision'],
+    overrides: ['overrides', 'jsonb'],
+    importSourceId: ['import_market_source_id', 'text'],
+    exportSourceId: ['export_market_source_id', 'text'],
+    calendarId: ['calendar_id', 'text'],
+    register: ['register', 'jsonb'],
+    metadata: ['metadata', 'jsonb'],
+  },
+}
+
+export type LocationRow = LocationColumns &
+  Omit<Location, keyof LocationDraft | 'tariffs' | 'pendingTariffs'> & {
+    readonly tariffs: string
+    readonly pendingTariffs: string
+  }
 
 /** SQL of an instant as integer ms, for JSON. */
 export const epochMs = (column: string) => sql`(extract(epoch from ${raw(column)}) * 1000)::bigint`
 
-export const locationColumns = sql`
-  id, account_id as "accountId", live_mode as "liveMode", reference_id as "referenceId", display_name as "displayName",
-  customer_id as "customerId", timezone, currency_code as "currencyCode", postal_address as "postalAddress",
-  latitude, longitude, overrides, import_market_source_id as "importSourceId",
-  export_market_source_id as "exportSourceId", calendar_id as "calendarId", register, metadata, pricing_revision as "pricingRevision",
-  time_created as "createdAt",
+export const locationColumns = sql`${selectOf(locationTable)}, pricing_revision as "pricingRevision",
   (select coalesce(json_agg(json_build_object('id', t.id, 'direction', t.direction, 'type', t.type, 'status', t.status,
       'marketRates', t.market_rates,
       'contractStart', ${epochMs('t.contract_start')}, 'contractEnd', ${epochMs('t.contract_end')})
@@ -31,25 +52,21 @@ export const locationColumns = sql`
    where c.account_id = locations.account_id and c.live_mode = locations.live_mode and c.location_id = locations.id
      and c.consented_at is not null and c.fetched_at is null) as "pendingTariffs"`
 
+const readRow = rowReader(locationTable)
+
 export const locationFromRow = (row: LocationRow): Location => {
-  const { postalAddress, latitude, longitude, tariffs, pendingTariffs, ...location } = row
+  const { latitude, longitude, tariffs, pendingTariffs, ...location } = readRow(row)
   return {
     ...location,
-    postalAddress: postalAddress === null ? null : JSON.parse(postalAddress),
     geoLocation: latitude === null || longitude === null ? null : { lat: latitude, lng: longitude },
     tariffs: JSON.parse(tariffs),
     ...(pendingTariffs === '[]' ? {} : { pendingTariffs: JSON.parse(pendingTariffs) }),
   }
 }
 
-/** The columns of `draftValues`, in the same order. */
-export const draftColumns = sql`
-  reference_id, display_name, customer_id, timezone, currency_code, postal_address, latitude, longitude, overrides,
-  import_market_source_id, export_market_source_id, calendar_id, register, metadata`
-
-export const draftValues = (draft: LocationDraft): Sql => sql`
-  ${draft.referenceId}, ${draft.displayName}, ${draft.customerId}, ${draft.timezone}, ${draft.currencyCode},
-  ${draft.postalAddress === null ? null : JSON.stringify(draft.postalAddress)},
-  ${draft.geoLocation?.lat ?? null}, ${draft.geoLocation?.lng ?? null}, ${JSON.stringify(draft.overrides)},
-  ${draft.importSourceId}, ${draft.exportSourceId}, ${draft.calendarId},
-  ${draft.register === null ? null : JSON.stringify(draft.register)}::jsonb, ${JSON.stringify(draft.metadata)}`
+/** Return the columns of a location to write. */
+export const locationToRow = ({ geoLocation, ...draft }: LocationDraft): LocationColumns => ({
+  ...draft,
+  latitude: geoLocation?.lat ?? null,
+  longitude: geoLocation?.lng ?? null,
+})

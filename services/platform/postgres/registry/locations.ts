@@ -8,13 +8,14 @@ import { instantsOfDays } from '../../time-zone.ts'
 import { toTimestamp } from '../column.ts'
 import { hasRow } from '../database.ts'
 import { newRecostRequest, type OutboxMessage, writeRecostRequests } from '../events/outbox.ts'
+import { assignmentsOf, insertOf } from '../object-table.ts'
 import { allOf, isActive, mapPage, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import { wakePlansOfLocation } from '../plans/plan-turns.ts'
 import { changeLocationCalendar } from '../pricing/location-calendar.ts'
 import { writeCalendarPriceUpdates, writePriceUpdates } from '../pricing/price-events.ts'
 import type { LocationKey } from '../pricing/pricing-input.ts'
 import type { OperatorTransaction, TenantTransaction } from '../transaction.ts'
-import { draftColumns, draftValues, type LocationRow, locationColumns, locationFromRow } from './location-row.ts'
+import { type LocationRow, locationColumns, locationFromRow, locationTable, locationToRow } from './location-row.ts'
 
 /** A location after a change, the interval whose prices change, and its recost request; null if no price changes. */
 export type LocationChange = {
@@ -37,9 +38,7 @@ export const createLocation = async (
 ): Promise<Result<Location>> => {
   const { accountId, liveMode, query } = transaction
   const id = newId('location', at)
-  await query(sql`
-    insert into locations (account_id, live_mode, id, ${draftColumns}, time_created)
-    values (${accountId}, ${liveMode}, ${id}, ${draftValues(draft)}, ${toTimestamp(at)})`)
+  await query(insertOf(locationTable, { accountId, liveMode }, id, locationToRow(draft), at))
   const checked = await checkReferences(transaction, draft)
   return checked.ok
     ? accepted({ ...draft, id, accountId, liveMode, tariffs: [], pricingRevision: 0, createdAt: at })
@@ -101,7 +100,7 @@ export const updateLocation = async (
   const days = isRepriced || calendar.value === null ? null : instantsOfDays(draft.timezone, calendar.value)
   const revision = before.pricingRevision + (isRepriced || days !== null ? 1 : 0)
   await query(sql`
-    update locations set (${draftColumns}, pricing_revision) = (${draftValues(draft)}, ${revision})
+    update locations set ${assignmentsOf(locationTable, locationToRow(draft))}, pricing_revision = ${revision}
     where ${ownedBy(transaction)} and id = ${id}`)
   const checked = await checkReferences(transaction, draft)
   if (!checked.ok) return checked

@@ -1,11 +1,13 @@
 import sql from 'sql-template-tag'
 import { noObject } from '../../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
+import type { OwnedObject } from '../../../domain/tenant.ts'
 import type { SigningSecret } from '../../../domain/webhook/secret-rotation.ts'
 import type { WebhookEndpoint } from '../../../domain/webhook/webhook-object.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { acceptFirst, readFirst, readInserted } from '../database.ts'
+import { insertOf, type ObjectTable, selectOf } from '../object-table.ts'
 import { allOf, isActive, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
@@ -25,10 +27,21 @@ export type EndpointPatch = {
   readonly isEnabled?: boolean
 }
 
-const columns = sql`
-  id, account_id as "accountId", live_mode as "liveMode", url, event_types as "eventTypes", description,
-  layout as "apiVersion", secrets, failing_since as "failingSince", disabled_reason as "disabledReason",
-  time_created as "createdAt"`
+/** Table of webhook endpoints. */
+export const endpointTable: ObjectTable<Omit<StoredEndpoint, keyof OwnedObject>> = {
+  name: 'webhook_endpoints',
+  columns: {
+    url: ['url', 'text'],
+    eventTypes: ['event_types', 'text[]'],
+    description: ['description', 'text'],
+    apiVersion: ['layout', 'text'],
+    secrets: ['secrets', 'jsonb'],
+    failingSince: ['failing_since', 'timestamptz'],
+    disabledReason: ['disabled_reason', 'text'],
+  },
+}
+
+const columns = selectOf(endpointTable)
 
 /** Maximum endpoints of an account in one mode. */
 export const maxEndpoints = 100
@@ -54,14 +67,10 @@ export const createEndpoint = async (
     select count(*) as count from webhook_endpoints where ${ownedBy(transaction)} and ${isActive}`)
   if ((rows[0]?.count ?? 0) >= maxEndpoints) return tooMany
   const id = newId('webhookEndpoint', at)
-  const secrets = [{ secret: draft.sealedSecret(id), until: null }]
-  return accepted(
-    await readInserted(query)<StoredEndpoint>(sql`
-    insert into webhook_endpoints (account_id, live_mode, id, url, event_types, description, layout, secrets,
-      time_created)
-    values (${accountId}, ${liveMode}, ${id}, ${draft.url}, ${draft.eventTypes}::text[], ${draft.description},
-      ${draft.apiVersion}, ${JSON.stringify(secrets)}::jsonb, ${toTimestamp(at)}) returning ${columns}`),
-  )
+  const { sealedSecret, ...values } = draft
+  const stored = { ...values, secrets: [{ secret: sealedSecret(id), until: null }] }
+  const insert = insertOf(endpointTable, { accountId, liveMode }, id, stored, at)
+  return accepted(await readInserted(query)<StoredEndpoint>(sql`${insert} returning ${columns}`))
 }
 
 /** Retrieve an endpoint; null if there is none or it was deleted. */
