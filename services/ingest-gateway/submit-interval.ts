@@ -13,6 +13,7 @@ import type { SubmissionReader } from '../contract/metering/read-submission.ts'
 import type { AnswerOf, Outcome, RawBody, RequestOf } from '../contract/operation.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import { startTimeSlices, startTurns } from '../platform/concurrency/time-slices.ts'
+import { nextTurnFor } from '../platform/http/request-body.ts'
 import { validatePlain } from './fast-path/validate-plain.ts'
 import type { KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
@@ -89,9 +90,10 @@ const validateJson = (
  * result.
  */
 export const validate = async (body: RawBody, context: ValidationContext): Promise<Result<ValidatedSubmission>> => {
+  const { accountId } = context.part
+  await nextTurnFor(body, accountId)
   const validatedPlain = await validatePlain(body, context)
   if (validatedPlain !== null) return accepted(validatedPlain)
-  const { accountId } = context.part
   const opened = await openRecords(body, startTurns(accountId))
   const elements = opened.ok ? await readElements(opened.value, accountId) : opened
   return elements.ok ? accepted(await validateSubmission(elements.value, context)) : elements

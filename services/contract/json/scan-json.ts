@@ -26,10 +26,14 @@ const letterE = 101
 const leftBrace = 123
 const rightBrace = 125
 
-/** Return the index of the closing quote of a string that may have escapes. */
-export const closingQuote = (bytes: Uint8Array, start: number): number => {
+/** Return the index of the closing quote of a string that may have escapes; at least `end` if the quote is later. */
+export const closingQuote = (bytes: Uint8Array, start: number, end = bytes.length): number => {
   let at = start
-  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
+  for (; at < end; at += 1) {
+    const code = bytes[at]
+    if (code === quote) return at
+    if (code === backslash) at += 1
+  }
   return at
 }
 

@@ -43,6 +43,8 @@ type SplitState = {
   /** Index of the next byte. */
   at: number
   depth: number
+  /** True inside a text in quotes. */
+  isInText: boolean
   /** True inside an element; between elements are commas or line ends. */
   isInElement: boolean
   /** True after a comma. */
@@ -58,7 +60,7 @@ type SplitState = {
   readonly ends: number[]
 }
 
-/** Bytes that are split in one turn of the event loop. A text in quotes is split at once. */
+/** Bytes that are split in one turn of the event loop. */
 const bytesPerTurn = 2 ** 20
 
 /**
@@ -77,6 +79,7 @@ export const splitSubmission = async (
     limits,
     at: 0,
     depth: 0,
+    isInText: false,
     values: 0,
     excessCount: 0,
     isInElement: false,
@@ -117,13 +120,12 @@ const countValue = (state: SplitState): void => {
   if (state.excessCount > state.limits.excessValues) state.excess = 'values'
 }
 
-/** Return the last byte of a string that begins at `start`: its closing quote, or the last byte of the line. */
-const endOfText = (bytes: Uint8Array, start: number): number => {
+/** Return the index of the closing quote of a text, or of the end of its line; at least `end` if both are later. */
+const endOfText = (bytes: Uint8Array, start: number, end: number): number => {
   let at = start
-  for (; at < bytes.length; at += 1) {
+  for (; at < end; at += 1) {
     const code = bytes[at]
-    if (code === quote) return at
-    if (code === lineFeed) return at - 1
+    if (code === quote || code === lineFeed) return at
     if (code === backslash && bytes[at + 1] !== lineFeed) at += 1
   }
   return at
@@ -134,11 +136,17 @@ const findLines = (state: SplitState, end: number): void => {
   const { bytes } = state
   let { at } = state
   for (; at < end && state.excess === null; at += 1) {
+    if (state.isInText) {
+      at = endOfText(bytes, at, end)
+      if (at >= end) break
+      state.isInText = false
+      if (bytes[at] === quote) continue
+    }
     const code = bytes[at] as number
     if (code === lineFeed) {
       if (state.isInElement) endElement(state, at)
     } else if (!state.isInElement && code !== space && code !== tab && code !== carriageReturn) beginElement(state, at)
-    if (code === quote) at = endOfText(bytes, at + 1)
+    if (code === quote) state.isInText = true
     else if (code === comma || code === leftBrace || code === leftBracket) countValue(state)
   }
   state.at = at
@@ -149,6 +157,12 @@ const findElements = (state: SplitState, end: number): void => {
   const { bytes } = state
   let { at } = state
   for (; at < end && state.excess === null && !state.isBroken; at += 1) {
+    if (state.isInText) {
+      at = closingQuote(bytes, at, end)
+      if (at >= end) break
+      state.isInText = false
+      continue
+    }
     const code = bytes[at] as number
     if (code <= space) continue
     if (state.depth === 0) {
@@ -158,7 +172,7 @@ const findElements = (state: SplitState, end: number): void => {
     }
     if (state.depth === 1 && endElementAt(state, code, at)) continue
     if (!state.isInElement) beginElement(state, at)
-    if (code === quote) at = closingQuote(bytes, at + 1)
+    if (code === quote) state.isInText = true
     else if (code === leftBrace || code === leftBracket) state.depth += 1
     else if (code === rightBrace || code === rightBracket) state.depth -= 1
     if (code === comma || code === leftBrace || code === leftBracket) countValue(state)

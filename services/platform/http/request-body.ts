@@ -57,32 +57,52 @@ const chunksTooSmall = refused(
   `Send the body in larger chunks: more than ${uncheckedChunks} need at least ${minChunkBytes} bytes each on average`,
 )
 
-/** Read a body in chunks. Stops at the size limit, without capacity, and after too many tiny chunks. */
+/**
+ * Read a body in chunks, into memory for `expectedBytes`, or for more if it is longer. Stops at the size limit, without capacity, and
+ * after too many tiny chunks.
+ */
 export const readWithinLimit = async (
   stream: ReadableStream<Uint8Array>,
   limit: number,
   { account, hasCapacity }: BodyReader,
+  expectedBytes = 0,
 ): Promise<Result<Uint8Array>> => {
-  const chunks: Uint8Array[] = []
   const slices = startTimeSlices(account)
-  let length = 0
+  let bytes: Uint8Array = new Uint8Array(expectedBytes)
+  let [chunks, length] = [0, 0]
   for await (const chunk of stream) {
+    const start = length
     length += chunk.length
-    if (areChunksTooSmall(chunks.length, length)) return chunksTooSmall
+    if (areChunksTooSmall(chunks, length)) return chunksTooSmall
     // The stream gives all chunks that have arrived in one turn of the event loop.
-    if (chunks.length % chunksPerSlice === 0 && slices.isOver()) await slices.pause()
+    if (chunks % chunksPerSlice === 0 && slices.isOver()) await slices.pause()
     if (length > limit) return tooLarge(limit)
     if (!hasCapacity(length)) return busy
-    chunks.push(chunk)
+    if (length > bytes.length) bytes = enlarged(bytes, start, length)
+    bytes.set(chunk, start)
+    chunks += 1
   }
-  return accepted(Buffer.concat(chunks, length))
+  return accepted(bytes.subarray(0, length))
 }
+
+/** Return an array of at least twice the length, that begins with the first `length` bytes of another one. */
+const enlarged = (bytes: Uint8Array, length: number, needed: number): Uint8Array => {
+  const larger = new Uint8Array(Math.max(needed, 2 * bytes.length))
+  larger.set(bytes.subarray(0, length))
+  return larger
+}
+
+/** A longer body is read in chunks, because `arrayBuffer` copies all bytes in one turn of the event loop. */
+const maxBytesAtOnce = 2 ** 20
 
 const readBytes = async (request: Request, limit: number, reader: BodyReader): Promise<Result<Uint8Array>> => {
   const announced = request.headers.get('content-length')
-  if (announced !== null)
-    return Number(announced) <= limit ? accepted(new Uint8Array(await request.arrayBuffer())) : tooLarge(limit)
-  return request.body === null ? accepted(new Uint8Array()) : readWithinLimit(request.body, limit, reader)
+  if (announced !== null && Number(announced) > limit) return tooLarge(limit)
+  if (announced !== null && Number(announced) <= maxBytesAtOnce)
+    return accepted(new Uint8Array(await request.arrayBuffer()))
+  return request.body === null
+    ? accepted(new Uint8Array())
+    : readWithinLimit(request.body, limit, reader, Number(announced ?? 0))
 }
 
 /** Max concurrent inflations: one for each thread of Node's pool. Many gzip bombs so need no more memory than four. */

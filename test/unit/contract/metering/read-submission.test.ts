@@ -78,4 +78,25 @@ describe('a submission', () => {
       refusal: { message: expect.stringMatching(/^Line 3: /) },
     })
   })
+
+  it.each([-4, -3, -2, -1, 0, 1, 2])(
+    'has its elements also if a turn ends in a text, at byte %i of it',
+    async offset => {
+      const mark = '\\\\\\",[{\\"'
+      const text = `"${'x'.repeat(2 ** 20 - 2 + offset)}${mark}"`
+      for (const [body, inLines] of [
+        [`[${text},2]`, false],
+        [` ${text}\n2`, true],
+      ] as const) {
+        const parsed = await readAll(inLines)(bytesOf(body), 100)
+        expect(parsed).toEqual({ ok: true, value: { elements: [undefined, 2], oversized: new Set([0]) } })
+      }
+    },
+  )
+
+  it('in lines ends a text at the end of its line, also after many turns', async () => {
+    const open = `"${'x'.repeat(2 ** 21)}`
+    const parsed = await parseLines(bytesOf(`${open}\n2\n`), 100)
+    expect(parsed).toEqual({ ok: true, value: { elements: [undefined, 2], oversized: new Set([0]) } })
+  })
 })
