@@ -1,7 +1,8 @@
 import type { Codec } from '../platform/log/avro/codec.ts'
-import type { AcceptedRecord, DeadLetter, RecordPart } from '../platform/log/messages.ts'
+import type { DeadLetter } from '../platform/log/messages.ts'
 import { partitionKey } from '../platform/log/partition.ts'
 import { rowVersionParts } from '../platform/log/row-version.ts'
+import type { AcceptedRecord, RecordPart } from '../record-bytes/accepted-record.ts'
 import type { MessageOrigin, RecordToCost } from './record-to-cost.ts'
 
 /** Record without a cost: costing threw, or its location is unknown. */

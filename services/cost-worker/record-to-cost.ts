@@ -7,8 +7,8 @@ import { hasTieredPrices } from '../domain/tariff/snapshot.ts'
 import { type PiecePacker, piecePacker } from '../platform/clickhouse/encoding/packed-pieces.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import type { Assignment, StoredMessage } from '../platform/log/log.ts'
-import type { RecordPart } from '../platform/log/messages.ts'
 import type { CachedPricing } from '../platform/pricing-cache/pricing-cache.ts'
+import type { RecordPart } from '../record-bytes/accepted-record.ts'
 
 /** Record to cost: a new one with its message, or a stored one. See `VersionedRecord` for the versions. */
 export type RecordToCost = VersionedRecord & {

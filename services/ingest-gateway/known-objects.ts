@@ -4,8 +4,8 @@ import { accepted, type Result, refused } from '../domain/refusal.ts'
 import { type Tenant, tenantKey } from '../domain/tenant.ts'
 import { isDoneWithin, withTimeout } from '../platform/concurrency/timeout.ts'
 import { isFailure } from '../platform/failure.ts'
-import type { PartObject } from '../platform/log/avro/fast-path/record-part.ts'
-import { bitsOf, type IdTable, idTable } from './fast-path/id-table.ts'
+import { bitsOf, type IdTable, idTable } from '../record-bytes/id-table.ts'
+import type { PartObject } from '../record-bytes/record-part.ts'
 
 /** Ids of a submission whose objects are not cached. */
 export type UncertainIds = { readonly locations: ReadonlySet<string>; readonly devices: ReadonlySet<string> }

@@ -14,10 +14,10 @@ import type { AnswerOf, Outcome, RawBody, RequestOf } from '../contract/operatio
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import { startTimeSlices, startTurns } from '../platform/concurrency/time-slices.ts'
 import { nextTurnFor } from '../platform/http/request-body.ts'
-import { validatePlain } from './fast-path/validate-plain.ts'
 import type { KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
 import { type GatewayCounters, importOf, type RecordEntrance } from './record-entrance.ts'
+import { validatePlain } from './validate-plain.ts'
 import {
   addReadRecord,
   addRefusedRecord,

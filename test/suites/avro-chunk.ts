@@ -1,4 +1,4 @@
-import type { RecordChunk } from '../../services/platform/log/messages.ts'
+import type { RecordChunk } from '../../services/record-bytes/accepted-record.ts'
 
 /** Convert a chunk to the input of a general Avro codec: indexes and bytes instead of ids. */
 export const toAvro = ({ parts }: RecordChunk): unknown => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { type RecordText, recordTexts } from '../../services/contract/metering/record-fields.ts'
-import type { AcceptedRecord, MeterMessage, RecordChunk, RecordPart } from '../../services/platform/log/messages.ts'
+import type { MeterMessage } from '../../services/platform/log/messages.ts'
+import type { AcceptedRecord, RecordChunk, RecordPart } from '../../services/record-bytes/accepted-record.ts'
 
 const digits = fc.uint8Array({ minLength: 12, maxLength: 12 }).map(bytes => Buffer.from(bytes).toString('hex'))
 const id = (prefix: string): fc.Arbitrary<string> => digits.map(text => prefix + text)

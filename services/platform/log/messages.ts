@@ -2,26 +2,11 @@ import type { RegisterRule } from '../../domain/record/reading-rules.ts'
 import type { MeterRecord } from '../../domain/record/record.ts'
 import type { SubmissionWarning } from '../../domain/record/warnings.ts'
 import type { Tenant } from '../../domain/tenant.ts'
+import type { RecordChunk } from '../../record-bytes/accepted-record.ts'
 import type { Headers } from './log.ts'
 
 /** Message of `meter.records.v1`. Mirrors the current `schemas/log/published/meter-records.*.avsc`. */
 export type MeterMessage = RecordChunk | Submission | StoredRowRequest | ReadingChunk
-
-/** Records of one append. The position of a record is its index, from 0, among the records of all parts. */
-export type RecordChunk = { readonly kind: 'records'; readonly parts: readonly RecordPart[] }
-
-/** Records of one submission. `batchId` is null for a record that was submitted alone (instant cost). */
-export type RecordPart = Tenant & {
-  readonly batchId: string | null
-  readonly receivedAt: number
-  readonly records: readonly AcceptedRecord[]
-}
-
-/**
- * `recordId`: the 24 hexadecimal digits of the record's id, calculated when the gateway accepts the record.
- * `recordNumber`: place in the submission, from 1.
- */
-export type AcceptedRecord = MeterRecord & { readonly recordId: string; readonly recordNumber: number }
 
 /** Header of a submission: numbers of submitted and accepted records, and the refused records. */
 export type Submission = Tenant & {

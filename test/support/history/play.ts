@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { recordIdDigits } from '../../../services/ingest-gateway/fast-path/record-id.ts'
+import { recordIdDigits } from '../../../services/record-bytes/record-id.ts'
 import { exactBody, exactNumber } from '../exact/exact-json.ts'
 import { createTariff, versionBody } from '../scenarios/scenario-over-http.ts'
 import type { Client } from '../system/client.ts'

@@ -1,9 +1,9 @@
 import { noOptions } from '../../../services/domain/record/record.ts'
-import { recordIdDigits } from '../../../services/ingest-gateway/fast-path/record-id.ts'
 import { type ChunkBatch, toHeaders } from '../../../services/platform/log/chunk-headers.ts'
 import { recordTopic } from '../../../services/platform/log/log.ts'
-import type { AcceptedRecord } from '../../../services/platform/log/messages.ts'
 import { partitionKey, partitionOf } from '../../../services/platform/log/partition.ts'
+import type { AcceptedRecord } from '../../../services/record-bytes/accepted-record.ts'
+import { recordIdDigits } from '../../../services/record-bytes/record-id.ts'
 import { hexId } from '../../suites/cost-rows.ts'
 import type { PartitionFixture } from './partition-fixture.ts'
 

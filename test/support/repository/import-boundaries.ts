@@ -5,9 +5,10 @@ export type Source = { readonly path: string; readonly text: string }
 const folders = {
   domain: ['domain'],
   contract: ['contract', 'domain'],
-  platform: ['platform', 'domain'],
-  'ingest-gateway': ['ingest-gateway', 'platform', 'contract', 'domain'],
-  'cost-worker': ['cost-worker', 'platform', 'contract', 'domain'],
+  'record-bytes': ['record-bytes', 'contract', 'domain'],
+  platform: ['platform', 'record-bytes', 'domain'],
+  'ingest-gateway': ['ingest-gateway', 'platform', 'record-bytes', 'contract', 'domain'],
+  'cost-worker': ['cost-worker', 'platform', 'record-bytes', 'contract', 'domain'],
   'query-service': ['query-service', 'platform', 'contract', 'domain'],
   'webhook-worker': ['webhook-worker', 'platform', 'contract', 'domain'],
   background: ['background', 'platform', 'contract', 'domain'],

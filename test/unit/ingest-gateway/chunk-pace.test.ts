@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { chunkPace } from '../../../services/ingest-gateway/chunk-writer.ts'
-import { maxPartRecords } from '../../../services/platform/log/avro/fast-path/record-part.ts'
+import { maxPartRecords } from '../../../services/record-bytes/record-part.ts'
 
 /** Longer than a test can take: a wait of this length never ended. */
 const ages = 60_000

@@ -9,11 +9,11 @@ import { recordEntrance } from '../../../services/ingest-gateway/record-entrance
 import { currentInstant } from '../../../services/platform/clock.ts'
 import { batchIds } from '../../../services/platform/ids/batch-id.ts'
 import { type Codec, openCodec } from '../../../services/platform/log/avro/codec.ts'
-import { encodeParts } from '../../../services/platform/log/avro/fast-path/record-chunk.ts'
 import { localSchemaIds } from '../../../services/platform/log/avro/schema-ids.ts'
 import { openLmdbLog } from '../../../services/platform/log/lmdb/lmdb-log.ts'
 import { type Log, recordTopic } from '../../../services/platform/log/log.ts'
-import type { AcceptedRecord } from '../../../services/platform/log/messages.ts'
+import type { AcceptedRecord } from '../../../services/record-bytes/accepted-record.ts'
+import { encodeParts } from '../../../services/record-bytes/record-chunk.ts'
 import { headersOf, readPartitions, recordsOf } from '../../support/metering/gateway.ts'
 
 const shortLimitMs = 2_000

@@ -1,19 +1,15 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { parseExactJson } from '../../../services/contract/json/exact-json.ts'
-import { createJsonCursor } from '../../../services/contract/metering/fast-path/json-cursor.ts'
-import { readNumberBytes } from '../../../services/contract/metering/fast-path/plain-record.ts'
 import { readNumber } from '../../../services/contract/metering/meter-record.ts'
 import { numberToWire } from '../../../services/contract/metering/meter-record-read.ts'
 import { optionalNumber } from '../../../services/contract/metering/record-fields.ts'
 import { formatDecimal } from '../../../services/domain/quantity.ts'
 import { type BlockReader, blockWriter } from '../../../services/platform/clickhouse/encoding/fast-path/native-block.ts'
 import { numberType } from '../../../services/platform/clickhouse/meter-cost/meter-cost-rows.ts'
-import {
-  type AvroWriter,
-  readOptionalLong,
-  writeOptionalLong,
-} from '../../../services/platform/log/avro/fast-path/avro-bytes.ts'
+import { type AvroWriter, readOptionalLong, writeOptionalLong } from '../../../services/record-bytes/avro-bytes.ts'
+import { createJsonCursor } from '../../../services/record-bytes/json-cursor.ts'
+import { readNumberBytes } from '../../../services/record-bytes/plain-record.ts'
 import { acceptedValue } from '../../support/accepted-value.ts'
 
 const max = 10n ** 17n

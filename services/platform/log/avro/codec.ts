@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import avro from 'avsc'
+import { decodeRecordChunk, encodeRecordChunk, joinParts } from '../../../record-bytes/record-chunk.ts'
+import type { EncodedPart } from '../../../record-bytes/record-part.ts'
 import { Failure } from '../../failure.ts'
 import { deadLetterTopic, eventTopic, recordTopic, type TopicName, topicNames } from '../log.ts'
 import type { DeadLetter, EventEnvelope, MeterMessage, Reading, ReadingChunk, ReadingPart } from '../messages.ts'
-import { decodeRecordChunk, encodeRecordChunk, joinParts } from './fast-path/record-chunk.ts'
-import type { EncodedPart } from './fast-path/record-part.ts'
 import type { SchemaIds } from './schema-ids.ts'
 
 /** Encoder and decoder of the topics' values: a zero byte, the number of the schema (4 bytes), then Avro. */

@@ -1,6 +1,6 @@
 import { numberFields, numberOf, recordFields, recordTexts } from '../../../../contract/metering/record-fields.ts'
 import type { CostPiece } from '../../../../domain/cost/cost-piece.ts'
-import { putDigits } from '../../../log/avro/fast-path/digits.ts'
+import { putDigits } from '../../../../record-bytes/digits.ts'
 import type { NativeRows } from '../../clickhouse.ts'
 import type { MeterCostRow } from '../../meter-cost/meter-cost-row.ts'
 import { noBatch, noDevice, numberType, onlyPiece, rowTypes } from '../../meter-cost/meter-cost-rows.ts'

@@ -1,4 +1,4 @@
-import { digitsAt, putDigits } from '../../../log/avro/fast-path/digits.ts'
+import { digitsAt, putDigits } from '../../../../record-bytes/digits.ts'
 import {
   type BlockReader,
   type BlockWriter,

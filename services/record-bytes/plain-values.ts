@@ -1,7 +1,7 @@
-import { parseInstant } from '../../../domain/instant.ts'
-import type { EnergyUnits } from '../../../domain/quantity.ts'
-import type { EnergyFlowDirection } from '../../../domain/record/record.ts'
-import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
+import { parseInstant } from '../domain/instant.ts'
+import type { EnergyUnits } from '../domain/quantity.ts'
+import type { EnergyFlowDirection } from '../domain/record/record.ts'
+import type { TariffDirection } from '../domain/tariff/tariff.ts'
 import {
   asciiTextBefore,
   createBytePattern,

@@ -1,7 +1,7 @@
-import { numberFields } from '../../../../contract/metering/record-fields.ts'
-import type { EnergyFlowDirection } from '../../../../domain/record/record.ts'
-import type { TariffDirection } from '../../../../domain/tariff/tariff.ts'
-import type { RecordPart } from '../../messages.ts'
+import { numberFields } from '../contract/metering/record-fields.ts'
+import type { EnergyFlowDirection } from '../domain/record/record.ts'
+import type { TariffDirection } from '../domain/tariff/tariff.ts'
+import type { RecordPart } from './accepted-record.ts'
 import {
   type AvroWriter,
   copyBytes,

@@ -1,4 +1,4 @@
-import { type IdBits, mixBits } from '../../platform/log/avro/fast-path/avro-bytes.ts'
+import { type IdBits, mixBits } from './avro-bytes.ts'
 
 /**
  * Table of locations and devices by the bits of their ids. It can lose an object, and then finds it again by its id.

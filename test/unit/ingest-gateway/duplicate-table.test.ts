@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { duplicateTable } from '../../../../services/ingest-gateway/fast-path/validate-plain.ts'
+import { duplicateTable } from '../../../services/ingest-gateway/validate-plain.ts'
 
 const id = (number: number) => ({ high: Math.imul(number, 0x9e3779b1), middle: number, low: -number })
 const all = Array.from({ length: 5_000 }, (_, index) => index + 1)

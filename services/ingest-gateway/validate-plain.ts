@@ -1,16 +1,14 @@
-import { createJsonCursor, type JsonCursor } from '../../contract/metering/fast-path/json-cursor.ts'
-import { toFirstElement, toNextElement } from '../../contract/metering/fast-path/plain-body.ts'
-import {
-  type ByteRange,
-  type PlainReader,
-  plainReader,
-  readPlainRecord,
-} from '../../contract/metering/fast-path/plain-record.ts'
-import { isNdjson } from '../../contract/metering/meter-batch.ts'
-import type { RawBody } from '../../contract/operation.ts'
-import { submissionLimits } from '../../contract/registry/account.ts'
-import { startTimeSlices } from '../../platform/concurrency/time-slices.ts'
-import type { IdBits } from '../../platform/log/avro/fast-path/avro-bytes.ts'
+import { isNdjson } from '../contract/metering/meter-batch.ts'
+import type { RawBody } from '../contract/operation.ts'
+import { submissionLimits } from '../contract/registry/account.ts'
+import { startTimeSlices } from '../platform/concurrency/time-slices.ts'
+import type { RefusedRecord } from '../platform/log/messages.ts'
+import type { IdBits } from '../record-bytes/avro-bytes.ts'
+import { idOf } from '../record-bytes/id-table.ts'
+import { createJsonCursor, type JsonCursor } from '../record-bytes/json-cursor.ts'
+import { toFirstElement, toNextElement } from '../record-bytes/plain-body.ts'
+import { type ByteRange, type PlainReader, plainReader, readPlainRecord } from '../record-bytes/plain-record.ts'
+import { recordIdBits } from '../record-bytes/record-id.ts'
 import {
   addRecord,
   beginPart,
@@ -19,19 +17,16 @@ import {
   isPartFull,
   type PartWriter,
   partWriter,
-} from '../../platform/log/avro/fast-path/record-part.ts'
-import type { RefusedRecord } from '../../platform/log/messages.ts'
-import type { KnownObject } from '../known-objects.ts'
-import { type RecordWarnings, recordWarnings } from '../record-warnings.ts'
+} from '../record-bytes/record-part.ts'
+import type { KnownObject } from './known-objects.ts'
+import { type RecordWarnings, recordWarnings } from './record-warnings.ts'
 import {
   duplicateMessage,
   missingObjectMessage,
   powerMessage,
   type ValidatedSubmission,
   type ValidationContext,
-} from '../validate-records.ts'
-import { idOf } from './id-table.ts'
-import { recordIdBits } from './record-id.ts'
+} from './validate-records.ts'
 
 /** Record ids of a submission, to find duplicates. */
 export type DuplicateTable = {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { digitsAt } from '../../../../../../services/platform/log/avro/fast-path/digits.ts'
-import { idTexts } from '../../../../../../services/platform/log/avro/fast-path/record-chunk.ts'
+import { digitsAt } from '../../../services/record-bytes/digits.ts'
+import { idTexts } from '../../../services/record-bytes/record-chunk.ts'
 
 const bytesOf = (digits: string): Buffer => Buffer.from(digits, 'hex')
 

@@ -1,5 +1,5 @@
-import type { MeterRecord } from '../../../../domain/record/record.ts'
-import type { AcceptedRecord, RecordChunk, RecordPart } from '../../messages.ts'
+import type { MeterRecord } from '../domain/record/record.ts'
+import type { AcceptedRecord, RecordChunk, RecordPart } from './accepted-record.ts'
 import {
   type AvroReader,
   type AvroWriter,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { recordIdentityText } from '../../../services/domain/identifier.ts'
-import { recordIdDigits } from '../../../services/ingest-gateway/fast-path/record-id.ts'
+import { recordIdDigits } from '../../../services/record-bytes/record-id.ts'
 
 const text = fc.oneof(
   fc.string({ maxLength: 255 }),

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { submissionLimits } from '../../registry/account.ts'
+import { submissionLimits } from '../contract/registry/account.ts'
 import { type JsonCursor, peekByte, takeByte } from './json-cursor.ts'
 
 const lineFeed = 10

@@ -1,14 +1,4 @@
-import { type EnergyUnits, readDecimal, readEnergy } from '../../../domain/quantity.ts'
-import { type EnergyFlowDirection, fullConfidence } from '../../../domain/record/record.ts'
-import {
-  defaultTariffDirection,
-  readConfidence,
-  refuseDirections,
-  refuseInterval,
-} from '../../../domain/record/validate-record.ts'
-import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
-import type { ApiVersion } from '../../api-version.ts'
-import { submissionLimits } from '../../registry/account.ts'
+import type { ApiVersion } from '../contract/api-version.ts'
 import {
   type NumberField,
   numberFields,
@@ -17,7 +7,17 @@ import {
   recordFields,
   recordTexts,
   recordWireNames,
-} from '../record-fields.ts'
+} from '../contract/metering/record-fields.ts'
+import { submissionLimits } from '../contract/registry/account.ts'
+import { type EnergyUnits, readDecimal, readEnergy } from '../domain/quantity.ts'
+import { type EnergyFlowDirection, fullConfidence } from '../domain/record/record.ts'
+import {
+  defaultTariffDirection,
+  readConfidence,
+  refuseDirections,
+  refuseInterval,
+} from '../domain/record/validate-record.ts'
+import type { TariffDirection } from '../domain/tariff/tariff.ts'
 import {
   asciiTextBefore,
   type BytePattern,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { RecordIdentity } from '../../domain/identifier.ts'
-import { copyBytes, type IdBits } from '../../platform/log/avro/fast-path/avro-bytes.ts'
+import type { RecordIdentity } from '../domain/identifier.ts'
+import { copyBytes, type IdBits } from './avro-bytes.ts'
 
 /** Account and mode of a record, and the members that identify it when it is sent again. */
 type RecordOwner = Pick<RecordIdentity, 'accountId' | 'liveMode'>
