@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type CalendarDates, holidaysOf, maxCalendarDates, type NamedDay } from '../../domain/calendar/calendar.ts'
+import { type Calendar, holidaysOf, maxCalendarDates, type NamedDay } from '../../domain/calendar/calendar.ts'
 import { civilDate, writeDate } from '../../domain/civil-date.ts'
 import { maxDayTypes } from '../../domain/tariff/special-days.ts'
 import { dateText, exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
@@ -30,17 +30,6 @@ const calendarWithDates = calendarShape.extend({
 })
 
 export type CalendarWire = z.output<typeof calendarShape>
-
-/** Stored calendar in one mode; `accountId` is null if all accounts share it; `createdAt` in ms. */
-export type Calendar = CalendarDates & {
-  readonly id: string
-  readonly accountId: string | null
-  readonly liveMode: boolean
-  readonly name: string
-  readonly countryCode: string | null
-  readonly state: string | null
-  readonly createdAt: number
-}
 
 const namedDayToWire = ({ day, name }: NamedDay) => ({ date: writeDate(day), name })
 

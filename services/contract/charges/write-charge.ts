@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { ChargeTerms } from '../../domain/charge/charge.ts'
-import type { OwnedObject } from '../../domain/tenant.ts'
+import type { ChargeTerms, StoredCharge } from '../../domain/charge/charge.ts'
 import { idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { scheduleToWire } from '../tariffs/tariff-schedule.ts'
 import { type ChargeInput, membersOf } from './charge-members.ts'
@@ -53,15 +52,8 @@ export const writeCharge = (terms: ChargeTerms): ChargeTermsWire => {
   return { kind: terms.kind, ...writeMembers(membersOf(terms.kind), written as ChargeInput) } as ChargeTermsWire
 }
 
-/** Stored charge of a location. `planId` null: the charge belongs to no plan. */
-export type ChargeView = OwnedObject & {
-  readonly locationId: string
-  readonly planId: string | null
-  readonly terms: ChargeTerms
-}
-
 /** Write a stored charge. */
-export const chargeToWire = (charge: ChargeView): ChargeWire => {
+export const chargeToWire = (charge: StoredCharge): ChargeWire => {
   const terms = writeCharge(charge.terms)
   return objectToWire('charge', charge, { location_id: charge.locationId, plan_id: charge.planId, ...terms })
 }

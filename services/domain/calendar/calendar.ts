@@ -20,6 +20,25 @@ export type CalendarDates = {
   readonly dayTypes: readonly DayTypeDays[]
 }
 
+/** Calendar to write. */
+export type CalendarDraft = CalendarDates & {
+  readonly name: string
+  readonly countryCode: string | null
+  readonly state: string | null
+}
+
+/** Stored calendar. A calendar without an account is shared and has no mode. `createdAt` in ms. */
+export type StoredCalendar = CalendarDraft & {
+  readonly id: string
+  readonly accountId: string | null
+  readonly liveMode: boolean | null
+  readonly revision: number
+  readonly createdAt: number
+}
+
+/** Calendar in the mode of a caller. */
+export type Calendar = StoredCalendar & { readonly liveMode: boolean }
+
 /** Holidays of a calendar at most; its day types have at most as many days together. */
 export const maxCalendarDates = 2000
 

@@ -1,5 +1,6 @@
 import type { Money, Percentage, Price } from '../quantity.ts'
 import type { Day, Month, ScheduleEntry } from '../tariff/tariff.ts'
+import type { OwnedObject } from '../tenant.ts'
 
 /** Power in 1e-9 kW. */
 export type Power = bigint
@@ -194,6 +195,13 @@ type TermsOf<C> = C extends Charge ? Omit<C, 'id' | 'planId'> : never
 
 /** Charge without its id and plan. */
 export type ChargeTerms = TermsOf<Charge>
+
+/** Stored charge of a location. `planId` null: the charge belongs to no plan. */
+export type StoredCharge = OwnedObject & {
+  readonly locationId: string
+  readonly planId: string | null
+  readonly terms: ChargeTerms
+}
 
 /** Members that a charge has in addition to those of all charges. */
 export type OwnTerms<C extends Charge> = Omit<C, 'kind' | keyof CommonTerms>

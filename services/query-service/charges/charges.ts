@@ -10,12 +10,11 @@ import {
 import { readCharge } from '../../contract/charges/read-charge.ts'
 import { type ChargeWire, chargeToWire } from '../../contract/charges/write-charge.ts'
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
-import { defaultComponents } from '../../domain/charge/charge.ts'
+import { defaultComponents, type StoredCharge } from '../../domain/charge/charge.ts'
 import { noNamedObject, noObject } from '../../domain/no-object.ts'
 import { accepted } from '../../domain/refusal.ts'
 import { mapInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import type { StoredCharge } from '../../platform/postgres/pricing/charge-row.ts'
 import {
   createCharge,
   deleteCharge,

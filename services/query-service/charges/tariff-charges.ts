@@ -1,5 +1,5 @@
+import type { StoredCharge } from '../../domain/charge/charge.ts'
 import { type ChargeDays, chargeDaysOf } from '../../domain/charge/charge-days.ts'
-import type { StoredCharge } from '../../platform/postgres/pricing/charge-row.ts'
 import { linkedCharges, tariffInterval, writeChargeDays } from '../../platform/postgres/pricing/tariff-charges.ts'
 import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'

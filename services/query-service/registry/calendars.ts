@@ -1,5 +1,4 @@
 import {
-  type Calendar,
   type CalendarWire,
   calendarCreate,
   calendarDelete,
@@ -13,7 +12,14 @@ import {
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import type { RequestOf } from '../../contract/operation.ts'
 import { locationEvent } from '../../contract/registry/location-view.ts'
-import { calendarChange, locationCalendarOf, validateCalendar } from '../../domain/calendar/calendar.ts'
+import {
+  type Calendar,
+  type CalendarDraft,
+  calendarChange,
+  locationCalendarOf,
+  type StoredCalendar,
+  validateCalendar,
+} from '../../domain/calendar/calendar.ts'
 import { noObject } from '../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { publicHolidaysOf } from '../../platform/holidays/country-calendar.ts'
@@ -25,13 +31,11 @@ import {
   writeCalendarFanOut,
 } from '../../platform/postgres/pricing/calendar-fan-outs.ts'
 import {
-  type CalendarDraft,
   createCalendar,
   deleteCalendar,
   listCalendars,
   lockCalendar,
   retrieveCalendar,
-  type StoredCalendar,
   updateCalendar,
 } from '../../platform/postgres/pricing/calendars.ts'
 import { refuseCalendarDates } from '../../platform/postgres/pricing/location-calendar.ts'

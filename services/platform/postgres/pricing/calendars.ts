@@ -1,5 +1,11 @@
 import sql, { raw, type Sql } from 'sql-template-tag'
-import { type CalendarDates, locationCalendarOf, type NamedDay } from '../../../domain/calendar/calendar.ts'
+import {
+  type CalendarDates,
+  type CalendarDraft,
+  locationCalendarOf,
+  type NamedDay,
+  type StoredCalendar,
+} from '../../../domain/calendar/calendar.ts'
 import type { LocationCalendar } from '../../../domain/charge/location-calendar.ts'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
@@ -8,20 +14,6 @@ import { hasRow, type Query, readFirst, readRows } from '../database.ts'
 import { assignmentsOf, insertOf, membersOf, type ObjectTable, rowReader, selectOf } from '../object-table.ts'
 import { isActive, mapPage, ownedBy, type Page, type Paging, readBoundedPage } from '../page.ts'
 import type { Tenant, TenantTransaction } from '../transaction.ts'
-
-/** Stored calendar; a calendar without an account is shared. `createdAt` in ms. */
-export type StoredCalendar = CalendarDates & {
-  readonly id: string
-  readonly accountId: string | null
-  readonly liveMode: boolean | null
-  readonly name: string
-  readonly countryCode: string | null
-  readonly state: string | null
-  readonly revision: number
-  readonly createdAt: number
-}
-
-export type CalendarDraft = Omit<StoredCalendar, 'id' | 'accountId' | 'liveMode' | 'revision' | 'createdAt'>
 
 const dateTable: ObjectTable<CalendarDates> = {
   name: 'calendars',

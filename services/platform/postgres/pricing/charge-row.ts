@@ -1,16 +1,8 @@
 import sql from 'sql-template-tag'
-import type { Charge, ChargeTerms } from '../../../domain/charge/charge.ts'
+import type { Charge, ChargeTerms, StoredCharge } from '../../../domain/charge/charge.ts'
 import type { ScheduleEntry } from '../../../domain/tariff/tariff.ts'
-import type { OwnedObject } from '../../../domain/tenant.ts'
 import { percentageFromText, pricesAsTexts } from './price-json.ts'
 import { scheduleFromText, termsToText } from './tariff-row.ts'
-
-/** Stored charge of a location. `planId` null: the charge belongs to no plan. */
-export type StoredCharge = OwnedObject & {
-  readonly locationId: string
-  readonly planId: string | null
-  readonly terms: ChargeTerms
-}
 
 /** Row of a charge. `schedule` null: the charge has none. */
 export type ChargeRow = Omit<StoredCharge, 'terms'> & { readonly terms: string; readonly schedule: string | null }

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import type { ChargeTerms } from '../../../domain/charge/charge.ts'
+import type { ChargeTerms, StoredCharge } from '../../../domain/charge/charge.ts'
 import { validateCharge, validateChargeDays } from '../../../domain/charge/validate-charge.ts'
 import { noNamedObject, noObject } from '../../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
@@ -11,7 +11,7 @@ import { refuseManaged } from '../plans/plan-terms.ts'
 import { findActiveDevices } from '../registry/devices.ts'
 import type { TenantTransaction } from '../transaction.ts'
 import { holdCalendarOfLocation } from './calendars.ts'
-import { type ChargeRow, chargeColumns, chargeFromRow, chargeTermsToRow, type StoredCharge } from './charge-row.ts'
+import { type ChargeRow, chargeColumns, chargeFromRow, chargeTermsToRow } from './charge-row.ts'
 import { readTariffRows } from './tariff-row.ts'
 
 /** Limits of the charges of a location: their number, and the characters of their schedules. */

@@ -1,9 +1,10 @@
 import sql from 'sql-template-tag'
+import type { StoredCharge } from '../../../domain/charge/charge.ts'
 import { toTimestampOrNull } from '../column.ts'
 import { readFirst } from '../database.ts'
 import { ownedBy } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
-import { type ChargeRow, chargeColumns, chargeFromRow, chargeTermsToRow, type StoredCharge } from './charge-row.ts'
+import { type ChargeRow, chargeColumns, chargeFromRow, chargeTermsToRow } from './charge-row.ts'
 import { readTariffRows } from './tariff-row.ts'
 
 /** Interval of a stored tariff in ms, with its end if it was ended; null is open. */
