@@ -1,7 +1,8 @@
 import sql from 'sql-template-tag'
+import type { StoredMarket } from '../../domain/registry/market.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import { type Database, hasRow, readRows } from '../../platform/postgres/database.ts'
-import { createMarket, type StoredMarket } from '../../platform/postgres/pricing/markets.ts'
+import { createMarket } from '../../platform/postgres/pricing/markets.ts'
 import { withOperator } from '../../platform/postgres/transaction.ts'
 
 /** The shared sources of an area in a currency, sources with prices first. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Market } from '../../domain/registry/market.ts'
 import { count, exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { clearable, currencyCode, fields, optional, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
@@ -20,20 +21,6 @@ const marketShape = objectShape('mrs', 'market_source', {
 })
 
 export type MarketWire = z.output<typeof marketShape>
-
-/** Stored market source in one mode; `accountId` is null if all accounts share the source; `createdAt` in ms. */
-export type Market = {
-  readonly id: string
-  readonly accountId: string | null
-  readonly liveMode: boolean
-  readonly displayName: string
-  readonly currencyCode: string
-  readonly area: string | null
-  readonly timezone: string | null
-  readonly resolutionMinutes: number | null
-  readonly priceRevision: number
-  readonly createdAt: number
-}
 
 /** Write a market source. */
 export const marketToWire = (market: Market): MarketWire =>

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { writeDate } from '../../domain/civil-date.ts'
+import type { AssignmentInput, StoredAssignment } from '../../domain/plan/assignment.ts'
 import { planLimits } from '../../domain/plan/plan.ts'
 import type { Refusal, Result } from '../../domain/refusal.ts'
 import { refused } from '../../domain/refusal.ts'
-import type { OwnedObject } from '../../domain/tenant.ts'
 import { count, dateText, exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { dryRunMember, dryRunParameter } from '../dry-run.ts'
 import { toSentence } from '../error.ts'
@@ -16,13 +16,6 @@ import { parameters } from '../parameter.ts'
 import { readShape } from '../read-shape.ts'
 import { locationOnly } from '../reference.ts'
 import { siteRefusals } from './plan.ts'
-
-/** Local days of a location for which a plan applies, as day numbers of `civil-date.ts`; null is open. */
-export type AssignmentInput = {
-  readonly locationId: string
-  readonly startDay: number
-  readonly endDay: number | null
-}
 
 const assignmentInput = fields({
   location_id: objectIdentifier('loc'),
@@ -56,16 +49,8 @@ const assignmentShape = objectShape('pla', 'plan_assignment', {
 
 export type AssignmentWire = z.output<typeof assignmentShape>
 
-/** Stored assignment. `refusal`: reason why the versions cannot be applied, or null. */
-export type AssignmentView = OwnedObject &
-  AssignmentInput & {
-    readonly planId: string
-    readonly isApplied: boolean
-    readonly refusal: Pick<Refusal, 'code' | 'message'> | null
-  }
-
 /** Write an assignment. */
-export const assignmentToWire = (assignment: AssignmentView): AssignmentWire => {
+export const assignmentToWire = (assignment: StoredAssignment): AssignmentWire => {
   const { planId, locationId, startDay, endDay, isApplied, refusal } = assignment
   return objectToWire('plan_assignment', assignment, {
     plan_id: planId,
@@ -102,7 +87,7 @@ const resultShape = z.object({
 /** Write the result of a request with assignments. */
 export const assignmentResultToWire = (
   planId: string,
-  assignments: readonly AssignmentView[],
+  assignments: readonly StoredAssignment[],
   failed: readonly FailedAssignment[],
 ): z.output<typeof resultShape> => ({
   object: 'plan_assignment_result',

@@ -14,6 +14,7 @@ import { marketPriceList, marketPricePut } from '../../contract/markets/market-p
 import type { Operation, RequestOf } from '../../contract/operation.ts'
 import { noObject } from '../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { StoredMarket } from '../../domain/registry/market.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { putMarketPrices, readMarketPrices } from '../../platform/postgres/pricing/market-prices.ts'
 import {
@@ -23,7 +24,6 @@ import {
   lockMarket,
   type MarketWriter,
   retrieveMarket,
-  type StoredMarket,
   updateMarket,
 } from '../../platform/postgres/pricing/markets.ts'
 import { withOperator, withTenant } from '../../platform/postgres/transaction.ts'

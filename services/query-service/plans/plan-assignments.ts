@@ -10,6 +10,7 @@ import {
   planAssignmentRetrieve,
   planAssignmentUpdate,
 } from '../../contract/plans/plan-assignment.ts'
+import type { StoredAssignment } from '../../domain/plan/assignment.ts'
 import { decideSite, refuseOverlap } from '../../domain/plan/decide-site.ts'
 import type { PlanAssignment } from '../../domain/plan/plan.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
@@ -30,7 +31,6 @@ import {
   moveAssignmentEnd,
   readAssignments,
   retrieveAssignment,
-  type StoredAssignment,
 } from '../../platform/postgres/plans/plan-assignments.ts'
 import { loadSites } from '../../platform/postgres/plans/plan-sites.ts'
 import { readPlanTerms, type StoredPlanTerms } from '../../platform/postgres/plans/plan-terms.ts'

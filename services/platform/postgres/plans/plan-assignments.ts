@@ -1,27 +1,11 @@
 import sql, { raw } from 'sql-template-tag'
-import type { Refusal, RefusalCode, Result } from '../../../domain/refusal.ts'
-import type { OwnedObject } from '../../../domain/tenant.ts'
+import type { AssignmentDraft, StoredAssignment } from '../../../domain/plan/assignment.ts'
+import type { RefusalCode, Result } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { readFirst } from '../database.ts'
 import { allOf, isActive, mapPage, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
-
-/** New assignment of a plan: its local days as day numbers of `civil-date.ts`; null is open. */
-export type AssignmentDraft = {
-  readonly id: string
-  readonly locationId: string
-  readonly startDay: number
-  readonly endDay: number | null
-}
-
-/** Stored assignment. `refusal`: why the versions cannot be applied, or null. */
-export type StoredAssignment = OwnedObject &
-  AssignmentDraft & {
-    readonly planId: string
-    readonly isApplied: boolean
-    readonly refusal: Pick<Refusal, 'code' | 'message'> | null
-  }
 
 type Row = Omit<StoredAssignment, 'refusal'> & {
   readonly refusalCode: RefusalCode | null

@@ -1,16 +1,10 @@
 import sql from 'sql-template-tag'
 import { accepted, type Result } from '../../../domain/refusal.ts'
+import type { StoredMarket } from '../../../domain/registry/market.ts'
 import { toTimestamp } from '../column.ts'
 import type { Query } from '../database.ts'
 import { isActive } from '../page.ts'
-import {
-  type MarketWriter,
-  marketColumns,
-  noMarket,
-  ownedByWriter,
-  retrieveMarket,
-  type StoredMarket,
-} from './markets.ts'
+import { type MarketWriter, marketColumns, noMarket, ownedByWriter, retrieveMarket } from './markets.ts'
 import { inBlocks, pricesFrom } from './price-block.ts'
 import { type PriceChangeInterval, writePriceFanOut } from './price-fan-outs.ts'
 import { type PriceInterval, replacePrices } from './price-overlap.ts'

@@ -1,6 +1,7 @@
 import sql, { type Sql } from 'sql-template-tag'
 import { noObject } from '../../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
+import type { StoredMarket } from '../../../domain/registry/market.ts'
 import type { OwnedObject } from '../../../domain/tenant.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
@@ -8,22 +9,6 @@ import { readFirst } from '../database.ts'
 import { assignmentsOf, insertOf, type ObjectTable, selectOf } from '../object-table.ts'
 import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { OperatorTransaction, TenantTransaction } from '../transaction.ts'
-
-/** Stored market source; a source without an account is shared. `createdAt` in ms. */
-export type StoredMarket = {
-  readonly id: string
-  readonly accountId: string | null
-  readonly liveMode: boolean | null
-  readonly displayName: string
-  readonly currencyCode: string
-  readonly area: string | null
-  /** Time zone in whose days the prices repeat; null for the default. */
-  readonly timezone: string | null
-  readonly resolutionMinutes: number | null
-  readonly importer: string | null
-  readonly priceRevision: number
-  readonly createdAt: number
-}
 
 export type MarketDraft = Pick<
   StoredMarket,
