@@ -1,5 +1,5 @@
+import type { StoredTariff } from '../../domain/tariff/stored-tariff.ts'
 import { secretHashes } from '../../platform/ids/new-id.ts'
-import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
 import { retrieveTariff } from '../../platform/postgres/pricing/tariffs.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { sessionToWire } from '../contract/connect-session.ts'

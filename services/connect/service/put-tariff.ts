@@ -2,9 +2,10 @@ import { locationEvent } from '../../contract/registry/location-view.ts'
 import { tariffToWire } from '../../contract/tariffs/tariff.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { Location } from '../../domain/registry/location.ts'
+import type { StoredTariff } from '../../domain/tariff/stored-tariff.ts'
 import type { Tariff } from '../../domain/tariff/tariff.ts'
 import { loadLocationPricing } from '../../platform/postgres/pricing/pricing-input.ts'
-import type { StoredTariff, TariffDraft } from '../../platform/postgres/pricing/tariff-row.ts'
+import type { TariffDraft } from '../../platform/postgres/pricing/tariff-row.ts'
 import {
   createTariff,
   endTariff,

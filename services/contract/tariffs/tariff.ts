@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
-import type { ScheduleEntry, TariffDirection, TariffType, TariffVersion } from '../../domain/tariff/tariff.ts'
+import { connectionTypes, type StoredTariff } from '../../domain/tariff/stored-tariff.ts'
 import { scheduleAt, schedulesOf } from '../../domain/tariff/tariff-version.ts'
-import type { OwnedObject } from '../../domain/tenant.ts'
 import { count, idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import { dryRunMember, dryRunParameter } from '../dry-run.ts'
@@ -24,8 +23,6 @@ import { flag, parameters } from '../parameter.ts'
 import { locationOnly } from '../reference.ts'
 import { tariffCreation, tariffDirections, tariffTypes } from './tariff-draft.ts'
 import { scheduleFrame, scheduleShape, scheduleToWire } from './tariff-schedule.ts'
-
-const connectionTypes = ['MANUAL', 'LIBRARY', 'DIRECT', 'MARKET'] as const
 
 const tariffShape = z.object({
   id: idText('trf'),
@@ -61,29 +58,9 @@ const tariffShape = z.object({
 
 export type TariffWire = z.output<typeof tariffShape>
 
-/** Stored tariff with the time zone of its location; instants in ms. */
-export type TariffView = OwnedObject & {
-  readonly locationId: string
-  readonly timezone: string
-  readonly connectionType: (typeof connectionTypes)[number]
-  readonly direction: TariffDirection
-  readonly type: TariffType
-  readonly status: 'CONNECTED' | 'ERROR'
-  readonly displayName: string | null
-  readonly providerId: string | null
-  readonly marketRates: boolean
-  readonly planId: string | null
-  readonly planVersion: number | null
-  readonly component: string
-  readonly contractStart: number | null
-  readonly contractEnd: number | null
-  readonly schedule: readonly ScheduleEntry[]
-  readonly versions?: readonly TariffVersion[]
-}
-
 /** Write a tariff at `at` (ms). `inList` omits the dates of its schedules. */
 export const tariffToWire = (
-  tariff: TariffView,
+  tariff: Omit<StoredTariff, 'libraryTariffId' | 'closedAt'>,
   at: number,
   { inList = false }: { readonly inList?: boolean } = {},
 ): TariffWire => {

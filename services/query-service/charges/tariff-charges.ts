@@ -1,7 +1,7 @@
 import type { StoredCharge } from '../../domain/charge/charge.ts'
 import { type ChargeDays, chargeDaysOf } from '../../domain/charge/charge-days.ts'
+import type { StoredTariff } from '../../domain/tariff/stored-tariff.ts'
 import { linkedCharges, tariffInterval, writeChargeDays } from '../../platform/postgres/pricing/tariff-charges.ts'
-import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { Change } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'

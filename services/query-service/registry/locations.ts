@@ -23,10 +23,10 @@ import {
 import { noNamedObject, noObject } from '../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { Location, LocationDraft, LocationInput } from '../../domain/registry/location.ts'
+import type { StoredTariff } from '../../domain/tariff/stored-tariff.ts'
 import { defaultCalendarId } from '../../platform/holidays/country-calendar.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { marketOfArea } from '../../platform/postgres/pricing/markets.ts'
-import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
 import { listTariffs } from '../../platform/postgres/pricing/tariffs.ts'
 import { retrieveCustomer } from '../../platform/postgres/registry/customers.ts'
 import {

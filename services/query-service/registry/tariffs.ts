@@ -17,12 +17,12 @@ import { readTariffDraft, type TariffInput } from '../../contract/tariffs/tariff
 import { noNamedObject, noObject } from '../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { scheduleText } from '../../domain/tariff/compiled-schedule.ts'
+import type { StoredTariff } from '../../domain/tariff/stored-tariff.ts'
 import type { TariffVersion } from '../../domain/tariff/tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
 import { mapInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { EventDraft } from '../../platform/postgres/events/events.ts'
-import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
 import {
   createTariff,
   endTariff,

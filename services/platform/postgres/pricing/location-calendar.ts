@@ -4,6 +4,7 @@ import type { LocationCalendar } from '../../../domain/charge/location-calendar.
 import { validateChargeDays } from '../../../domain/charge/validate-charge.ts'
 import { accepted, type Refusal, type Result, refused } from '../../../domain/refusal.ts'
 import { specialDaysOf } from '../../../domain/tariff/special-days.ts'
+import type { StoredTariff } from '../../../domain/tariff/stored-tariff.ts'
 import type { ScheduleEntry, SpecialDay, Tariff } from '../../../domain/tariff/tariff.ts'
 import { schedulesOf } from '../../../domain/tariff/tariff-version.ts'
 import { validateSpecialDays } from '../../../domain/tariff/validate-coverage.ts'
@@ -11,7 +12,7 @@ import { ownedBy } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 import { holdCalendar } from './calendars.ts'
 import { chargesOf } from './charges.ts'
-import { readTariffRows, type StoredTariff, type TariffRow, tariffColumns, tariffFromRow } from './tariff-row.ts'
+import { readTariffRows, type TariffRow, tariffColumns, tariffFromRow } from './tariff-row.ts'
 
 /** Return the reason to refuse a schedule with a calendar; null if the calendar has its special days. */
 export const refuseSpecialDays = (

@@ -1,33 +1,14 @@
 import sql from 'sql-template-tag'
 import { mapSurcharges, type Rate, type SurchargeName } from '../../../domain/tariff/rate.ts'
+import type { StoredTariff } from '../../../domain/tariff/stored-tariff.ts'
 import {
   defaultTariffComponents,
   type ScheduleEntry,
   type Tariff,
   type TariffVersion,
 } from '../../../domain/tariff/tariff.ts'
-import type { Tenant } from '../../../domain/tenant.ts'
 import { mapInTimeSlices } from '../../concurrency/time-slices.ts'
 import { percentageFromText, pricesAsTexts } from './price-json.ts'
-
-export type ConnectionType = 'MANUAL' | 'LIBRARY' | 'DIRECT' | 'MARKET'
-
-/** Stored tariff: its prices and its displayed members. `timezone` is that of its location; instants in ms. */
-export type StoredTariff = Tariff &
-  Tenant & {
-    readonly locationId: string
-    readonly timezone: string
-    readonly connectionType: ConnectionType
-    readonly status: 'CONNECTED' | 'ERROR'
-    readonly displayName: string | null
-    readonly providerId: string | null
-    readonly libraryTariffId: string | null
-    /** Plan that keeps the tariff, and its version; null if there is none. */
-    readonly planId: string | null
-    readonly planVersion: number | null
-    readonly component: string
-    readonly createdAt: number
-  }
 
 export type TariffDraft = Omit<
   StoredTariff,

@@ -2,6 +2,7 @@ import sql, { raw } from 'sql-template-tag'
 import { noNamedObject, noObject } from '../../../domain/no-object.ts'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { specialDaysOf } from '../../../domain/tariff/special-days.ts'
+import type { StoredTariff } from '../../../domain/tariff/stored-tariff.ts'
 import {
   defaultTariffComponents,
   type TariffDirection,
@@ -23,7 +24,6 @@ import { refuseSpecialDays, specialDaysOfTariff } from './location-calendar.ts'
 import { priceEvent } from './price-events.ts'
 import {
   readTariffRows,
-  type StoredTariff,
   type TariffDraft,
   type TariffRow,
   tariffColumns,
