@@ -2,6 +2,7 @@ import type { Hono } from 'hono'
 import sql from 'sql-template-tag'
 import { currentInstant } from '../../../services/platform/clock.ts'
 import { createApp } from '../../../services/platform/http/app.ts'
+import type { Binding } from '../../../services/platform/http/binding.ts'
 import type { Database } from '../../../services/platform/postgres/database.ts'
 import type { OutboxMessage } from '../../../services/platform/postgres/events/outbox.ts'
 import { createAccount } from '../../../services/platform/postgres/registry/accounts.ts'
@@ -37,6 +38,7 @@ export const openService = (
   database: Database,
   at: () => number = currentInstant,
   publish: QueryServiceDependencies['publishRecosts'] = async () => undefined,
+  operationsOfWing: OperationsOfWing = () => [],
 ): Service => {
   const facts: Facts = { lastSeen: new Map(), withRecords: new Set() }
   const published: OutboxMessage[] = []
@@ -65,7 +67,7 @@ export const openService = (
     onReferencesChanged: () => undefined,
     validateWebhookUrl: openWebhookHttpClient({ allowedNetworks: [] }).validateUrl,
   }
-  const app = createApp(queryServiceOperations(dependencies), [], {
+  const app = createApp([...queryServiceOperations(dependencies), ...operationsOfWing(dependencies)], [], {
     ...ports,
     onRefusal: refusalEvents(database, { warn: (fields: object) => void errors.push(fields) } as never),
     now: at,
@@ -75,8 +77,11 @@ export const openService = (
 }
 
 /** Open the HTTP API over a new database for the tests of a file. Close the database after the tests. */
-export const useService = async (at?: () => number): Promise<Service> =>
-  openService((await useTestDatabase()).database, at)
+export const useService = async (at?: () => number, operationsOfWing?: OperationsOfWing): Promise<Service> =>
+  openService((await useTestDatabase()).database, at, undefined, operationsOfWing)
+
+/** Operations of a wing on the same dependencies. */
+type OperationsOfWing = (dependencies: QueryServiceDependencies) => readonly Binding[]
 
 /** An answer with its body as text and as an object. */
 export type Answer = {
@@ -85,6 +90,13 @@ export type Answer = {
   readonly text: string
   readonly body: Readonly<Record<string, unknown>>
 }
+
+/** Return the text of an answer with masked ids and creation times. */
+export const maskedText = (answer: Pick<Answer, 'text'>): string =>
+  `${JSON.stringify(JSON.parse(answer.text), null, 2)}\n`
+    .replace(/\b([a-z]{3})_[0-9a-f]{24}\b/g, '$1_…')
+    .replace(/("(?:time_created|last_seen)": )"[^"]+"/g, '$1"…"')
+    .replace(/("request_id": )"[^"]+"/g, '$1"…"')
 
 export type Call = (
   method: string,

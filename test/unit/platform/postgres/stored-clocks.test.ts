@@ -44,7 +44,7 @@ describe('a stored time', () => {
   })
 
   it('is the time of the database also in commands that open the database', () => {
-    const commands = globSync('services/command-line/**/*.ts', { cwd: root }).map(read)
+    const commands = globSync('services/{command-line,*/commands}/**/*.ts', { cwd: root }).map(read)
     const withDatabase = commands.filter(({ text }) => text.includes('withDatabase(input'))
     expect(withDatabase.length).toBeGreaterThan(6)
     const readsMachine = ({ text }: SqlSource): boolean =>
