@@ -58,8 +58,8 @@ const chunksTooSmall = refused(
 )
 
 /**
- * Read a body in chunks, into memory for `expectedBytes`, or for more if it is longer. Stops at the size limit, without capacity, and
- * after too many tiny chunks.
+ * Read a body in chunks. `expectedBytes` is its length if the client has announced it, else 0.
+ * Stops at the size limit, without capacity, and after too many tiny chunks.
  */
 export const readWithinLimit = async (
   stream: ReadableStream<Uint8Array>,

@@ -64,9 +64,8 @@ export const assignmentsOf = <Values extends object>(table: ObjectTable<Values>,
 export const rowReader = <Values>(table: ObjectTable<Values>): (<Row extends object>(row: Row) => Row & Values) => {
   const texts = columnsOf(table).flatMap(([name, [, type]]) => (type === 'json' ? [name] : []))
   return row => {
-    const read = Object.entries(row).map(([name, value]) =>
-      texts.includes(name) && typeof value === 'string' ? [name, JSON.parse(value)] : [name, value],
-    )
-    return Object.fromEntries(read)
+    const read = { ...row } as Record<string, unknown>
+    for (const name of texts) if (typeof read[name] === 'string') read[name] = JSON.parse(read[name])
+    return read as typeof row & Values
   }
 }
