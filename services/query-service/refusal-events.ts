@@ -70,10 +70,10 @@ export const refusalEvents = (
     )
   })
   return async refusedRequest => {
-    const { operation, refusal, caller, body, requestId, at } = refusedRequest
+    const { operation, refusal, caller, readBody, requestId, at } = refusedRequest
     const [, kind, verb] = failingChange.exec(operation.id) ?? []
     if (kind === undefined || refusal.code === 'idempotency_in_progress' || !isWithinLimit(caller.keyId)) return
-    const namedObject = objectOf(refusedRequest.id, referenceIn(body))
+    const namedObject = objectOf(refusedRequest.id, referenceIn(await readBody()))
     const event = {
       type: `${kind}.${verb}.failed`,
       objectId: namedObject.id,

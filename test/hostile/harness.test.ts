@@ -63,7 +63,10 @@ const missesOf = async (input: HostileInput): Promise<readonly string[]> => {
 
 describe('measurement of hostile inputs', { timeout: 120_000 }, () => {
   it('passes work that is linear in its size and runs in short turns', async () => {
-    expect(await missesOf(plantedInput('line', 1_000_000))).toEqual([])
+    const line = plantedInput('line', 1_000_000)
+    const misses = await missesOf(line)
+    // Another process can disturb one measurement, so the runs of the corpus measure again too.
+    expect(misses.length === 0 ? misses : await missesOf(line)).toEqual([])
   })
 
   it('finds a turn of 300 ms in the waits of the probes and in the metric of the longest turn', async () => {

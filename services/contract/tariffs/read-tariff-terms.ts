@@ -10,7 +10,7 @@ import type {
   TariffType,
   TimeBand,
 } from '../../domain/tariff/tariff.ts'
-import { validateCoverage } from '../../domain/tariff/validate-coverage.ts'
+import { maxTimeBandsPerDay, validateCoverage } from '../../domain/tariff/validate-coverage.ts'
 import { type RateInput, readRates } from './rate.ts'
 
 export type HoursInput = { readonly valid_from: string; readonly valid_to: string; readonly rate: readonly RateInput[] }
@@ -128,6 +128,9 @@ const readEach = <In, Out>(
 const readBlock = (daysAndHours: DaysAndHoursInput, isMarket: boolean, path: string): Result<DaysAndHours> => {
   const days = readNames<DaysAndHours['days'][number]>(daysAndHours.days, dayChoices, `${path}.days`, isDayChoice)
   if (!days.ok) return days
+  // All bands of a block are on the same days.
+  if (daysAndHours.hours.length > maxTimeBandsPerDay)
+    return refused('schedule_invalid', `${path}.hours must hold at most ${maxTimeBandsPerDay} bands`, `${path}.hours`)
   const hours = readEach(daysAndHours.hours, `${path}.hours`, (timeBand, bandPath) =>
     readHours(timeBand, isMarket, bandPath),
   )

@@ -15,7 +15,7 @@ import { daysOfName, isSpecialDay, namesOfMask, specialDayMask, specialDaysOf } 
 import type { ScheduleEntry, SpecialDay } from './tariff.ts'
 
 /** One band per minute. More on one day is no realistic tariff, and validation would be slow. */
-const maxTimeBandsPerDay = 1440
+export const maxTimeBandsPerDay = 1440
 
 const pathOf = ({ entry, block, band }: TimeBandIndex): string =>
   `schedule[${entry}].days_and_hours[${block}].hours[${band}]`

@@ -67,13 +67,13 @@ export type Observation = {
   readonly durationMs: number
 }
 
-/** A request that was refused after authentication. `body` is the part of the body that could be read. */
+/** A request that was refused after authentication. `readBody` parses the part of its body that can be read. */
 export type RefusedRequest = {
   readonly operation: Operation
   readonly refusal: Refusal
   readonly caller: Caller
   readonly id: string
-  readonly body: unknown
+  readonly readBody: () => Promise<unknown>
   readonly requestId: string
   readonly at: number
 }

@@ -27,14 +27,16 @@ export const emitRefusalEvent = async (
   ports: Ports,
 ): Promise<void> => {
   if (ports.onRefusal === undefined || caller === anonymousCaller) return
-  await nextTurnFor(body, caller.accountId)
   try {
     await ports.onRefusal({
       operation,
       refusal,
       caller,
       id: parameters['id'] ?? '',
-      body: readSentBody(operation, body),
+      readBody: async () => {
+        await nextTurnFor(body, caller.accountId)
+        return readSentBody(operation, body)
+      },
       requestId,
       at,
     })

@@ -85,6 +85,18 @@ describe('reading a tariff', () => {
     expect(refusal?.message).toMatch(message)
   })
 
+  it('takes a band per minute and refuses one more before it reads them', () => {
+    const minute = (at: number) =>
+      `${String(Math.floor(at / 60) % 24).padStart(2, '0')}:${String(at % 60).padStart(2, '0')}:00`
+    const minutes = Array.from({ length: 1440 }, (_, at) => hours(minute(at), minute(at + 1)))
+    expect(refusalOf(terms([entry([days(['All'], ...minutes)])]))).toBeNull()
+    expect(refusalOf(terms([entry([days(['All'], ...minutes, hours('25:00:00', '26:00:00'))])]))).toMatchObject({
+      code: 'schedule_invalid',
+      field: 'schedule[0].days_and_hours[0].hours',
+      message: 'schedule[0].days_and_hours[0].hours must hold at most 1440 bands',
+    })
+  })
+
   it('takes 32 tiers and 400 entries and refuses one more', () => {
     const tiers = (count: number) =>
       Array.from({ length: count }, (_, index) => ({ fixed: 1, to_kwh: index === count - 1 ? null : index + 1 }))

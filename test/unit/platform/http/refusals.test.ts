@@ -3,7 +3,7 @@ import { Failure } from '../../../../services/platform/failure.ts'
 import type { Ports } from '../../../../services/platform/http/binding.ts'
 import { send, testApp } from '../../../support/http/http-app.ts'
 
-const refusedWith = (recorded: () => Promise<void>) =>
+const refusedWith = (recorded: NonNullable<Ports['onRefusal']>) =>
   send(testApp({}, { onRefusal: recorded }).app, 'POST', '/things', { body: { name: 'refuse' } })
 
 it('a refusal is answered after its event is stored, otherwise the client must retry', async () => {
@@ -19,6 +19,12 @@ it('a refusal is answered after its event is stored, otherwise the client must r
 it('a refusal is answered even if its event can never be stored', async () => {
   const answer = await refusedWith(() => Promise.reject(new TypeError('no such thing')))
   expect(answer.status).toBe(400)
+})
+
+it('the body of a refused request is parsed when its event needs the body', async () => {
+  const read: unknown[] = []
+  await refusedWith(async ({ readBody }) => void read.push(await readBody()))
+  expect(read).toEqual([{ name: 'refuse' }])
 })
 
 describe('a refusal before the body is read', () => {
