@@ -9,6 +9,7 @@ import { apiVersions } from './contract/api-version.ts'
 import { openApiDocument } from './contract/openapi/openapi.ts'
 import { openCostWorker } from './cost-worker/open.ts'
 import { openIngestGateway } from './ingest-gateway/open.ts'
+import { importArea } from './interchange/console/import-area.ts'
 import { openInterchangeWing } from './interchange/open.ts'
 import { validateCsv } from './interchange/service/validate-csv.ts'
 import { documentedOperations } from './operations.ts'
@@ -199,7 +200,7 @@ const openWings = (
   Promise.all([
     openConnectWing(shared, dependencies, credentialsKey),
     openInterchangeWing(dependencies),
-    openConsole(shared, opening, isGateway),
+    openConsole(shared, opening, isGateway, [importArea]),
   ])
 
 /** Open the query service, the background work and the wings. */

@@ -8,7 +8,7 @@ import { icon } from '../web/ui-kit/frame.ts'
 import { accountRoutes } from './account.ts'
 import { apiCallsOf, apiFor } from './api.ts'
 import type { ConsoleDependencies } from './console-dependencies.ts'
-import type { ConsoleRequest, ConsoleRoute } from './console-request.ts'
+import type { ConsoleArea, ConsoleRoute, SignedInRequest } from './console-request.ts'
 import { batchRoutes } from './costs/batch-page.ts'
 import { correctionRoutes } from './costs/correction-pages.ts'
 import { costRoutes } from './costs/cost-pages.ts'
@@ -18,13 +18,11 @@ import { eventRoutes } from './events/events.ts'
 import { webhookRoutes } from './events/webhooks.ts'
 import { findRoutes } from './find/find.ts'
 import { isSecure, readOwnForm, type SentForms, sentForms } from './forms.ts'
-import { importPath, undoPagePath } from './imports/import-form.ts'
-import { importAnswers, importRoutes } from './imports/import-pages.ts'
-import { undoAnswers } from './imports/undo-pages.ts'
 import { keyRoutes } from './keys.ts'
 import type { ApiCall } from './kit/api-requests.ts'
 import { type LastActions, lastActions } from './kit/last-action.ts'
 import { withObjectTexts } from './kit/object-text.ts'
+import { type AddedEntry, navigation } from './navigation.ts'
 import { objectRoutes } from './objects/object-pages.ts'
 import { planKind } from './objects/plan-kind.ts'
 import { planRoutes } from './objects/plan-pages.ts'
@@ -88,11 +86,11 @@ const assetAnswer = (name: string): Response | null => {
   return fileAnswer(...asset)
 }
 
-/** A request with a session, before its route is known. */
-type SignedInRequest = Omit<ConsoleRequest, 'ids' | 'call' | 'dryRun'>
-
 /** State that all requests share. */
 type ConsoleState = { readonly forms: SentForms; readonly share: FairShare; readonly actions: LastActions }
+
+/** The console with the entries of pages that other parts add. */
+type WholeConsole = { readonly dependencies: ConsoleDependencies; readonly entries: readonly AddedEntry[] }
 
 /** Answer with a page or run the action of a form. A form that was already sent is refused. */
 const answerRoute = async (
@@ -102,12 +100,12 @@ const answerRoute = async (
   request: SignedInRequest,
   ids: readonly string[],
 ): Promise<Response> => {
-  const { path, form, session, at } = request
+  const { form, session, at } = request
   const release = await share.acquire(session.accountId, never)
-  if (release === null) return pageAnswer(tooMany, path, request)
+  if (release === null) return pageAnswer(tooMany, request)
   const formId = form.get('form') ?? ''
   try {
-    if (route.method === 'POST' && !forms.begin(formId)) return pageAnswer(alreadySent, path, request)
+    if (route.method === 'POST' && !forms.begin(formId)) return pageAnswer(alreadySent, request)
     const calls: ApiCall[] = []
     const sign = (subject: TokenGrant) => dependencies.bearerTokens.sign(subject, at)
     const api = apiFor({ fetch: dependencies.fetch, sign }, session, calls)
@@ -121,7 +119,7 @@ const answerRoute = async (
       })
     const last = request.query.has('done') ? actions.take(request.token) : null
     const isHttps = request.origin?.startsWith('https:') === true
-    return answerResult(result, path, { ...request, calls, last, isHttps })
+    return answerResult(result, { ...request, calls, last, isHttps })
   } catch (error) {
     forms.forget(formId)
     throw error
@@ -135,9 +133,9 @@ const answerRoute = async (
  * Other visitors are redirected to the sign-in page, and other forms are refused.
  */
 const withSession = async (
-  dependencies: ConsoleDependencies,
+  { dependencies, entries }: WholeConsole,
   { req, env }: Context,
-  answer: (request: SignedInRequest, token: string) => Promise<Response> | Response,
+  answer: (request: SignedInRequest) => Promise<Response> | Response,
   readForm = readOwnForm,
 ): Promise<Response> => {
   const at = dependencies.at()
@@ -145,12 +143,13 @@ const withSession = async (
   const token = tokenOf(req.raw, 'session')
   const session = token === null ? null : await sessionOf(dependencies, token, at)
   if (token === null || session === null) return redirect(`${signInPath}?${new URLSearchParams({ next: path })}`)
-  const audience = { session, csrf: formToken(dependencies.secret, token) }
+  const csrf = formToken(dependencies.secret, token)
+  const audience = { session, csrf, navigation: navigation(entries, path, session) }
   const form = req.method === 'POST' ? await readForm(req.raw, dependencies.secret, token) : new URLSearchParams()
-  if (form === null) return pageAnswer(foreignFormPage, path, audience)
+  if (form === null) return pageAnswer(foreignFormPage, audience)
   const origin = dependencies.publicUrl ?? req.header('origin') ?? null
   const peer = dependencies.peerOf(env, req.raw.headers)
-  return answer({ ...audience, path, query: new URL(req.url).searchParams, form, at, origin, peer, token }, token)
+  return answer({ ...audience, path, query: new URL(req.url).searchParams, form, at, origin, peer, token })
 }
 
 const visitOf = ({ req, env }: Pick<Context, 'req' | 'env'>): VisitorRequest => ({
@@ -182,7 +181,6 @@ const routesOf = (dependencies: ConsoleDependencies): readonly ConsoleRoute[] =>
   ...costRoutes,
   ...recordRoutes,
   ...correctionRoutes,
-  ...importRoutes(dependencies),
   ...batchRoutes,
   ...sessionRoutes,
   ...statementRoutes,
@@ -210,10 +208,11 @@ const routesOf = (dependencies: ConsoleDependencies): readonly ConsoleRoute[] =>
 
 /**
  * Create the console: pages for users with an API key. Each page calls the API with the key's permissions.
- * Only API keys and account settings are read and written without the API.
+ * Only API keys and account settings are read and written without the API. Areas add pages of other parts.
  * Source: docs/rules/authentication.md #console.
  */
-export const createConsole = (dependencies: ConsoleDependencies): Hono => {
+export const createConsole = (dependencies: ConsoleDependencies, areas: readonly ConsoleArea[]): Hono => {
+  const whole = { dependencies, entries: areas.map(({ entry }) => entry) }
   const state: ConsoleState = { forms: sentForms(), share: fairShare(pageLimits), actions: lastActions() }
   const app = new Hono({ strict: false })
   app.use(async ({ req }, next) => {
@@ -233,34 +232,24 @@ export const createConsole = (dependencies: ConsoleDependencies): Hono => {
     answerProvider(dependencies, visitOf(context), dependencies.at()),
   )
   app.post(signOutPath, context =>
-    withSession(dependencies, context, (_, token) => endSession(dependencies, context.req.raw, token)),
+    withSession(whole, context, ({ token }) => endSession(dependencies, context.req.raw, token)),
   )
-  const answerImport = importAnswers(dependencies)
-  // The answer reads its form itself, because the form has a file.
-  app.post(importPath, context =>
-    withSession(
-      dependencies,
-      context,
-      (request, token) => answerImport(context.req.raw, request, token),
-      async () => new URLSearchParams(),
-    ),
-  )
-  const answerUndo = undoAnswers(dependencies)
-  app.on(['GET', 'POST'], honoPath(undoPagePath(':id')), context =>
-    withSession(dependencies, context, request =>
-      answerUndo(request, context.req.param('id') ?? '', context.req.method !== 'POST'),
-    ),
-  )
-  for (const route of routesOf(dependencies)) {
-    app.on(route.method, honoPath(route.path), context =>
-      withSession(dependencies, context, request =>
-        answerRoute(dependencies, state, route, request, Object.values(context.req.param())),
+  const idsOf = ({ req }: Context): readonly string[] => Object.values(req.param())
+  const opened = areas.map(area => area.open(dependencies))
+  for (const { methods, path, readsForm, answer } of opened.flatMap(({ ownAnswers }) => ownAnswers))
+    app.on([...methods], honoPath(path), context =>
+      withSession(
+        whole,
+        context,
+        request => answer(request, context.req.raw, idsOf(context)),
+        readsForm ? async () => new URLSearchParams() : readOwnForm,
       ),
     )
-  }
-  app.notFound(context =>
-    withSession(dependencies, context, request => pageAnswer(pageNotFound, request.path, request)),
-  )
+  for (const route of [...routesOf(dependencies), ...opened.flatMap(({ routes }) => routes)])
+    app.on(route.method, honoPath(route.path), context =>
+      withSession(whole, context, request => answerRoute(dependencies, state, route, request, idsOf(context))),
+    )
+  app.notFound(context => withSession(whole, context, request => pageAnswer(pageNotFound, request)))
   app.onError((error, { req }) => answerError(error, req.path, dependencies.logger))
   return app
 }
@@ -274,9 +263,9 @@ const answerError = (error: unknown, path: string, logger: ConsoleDependencies['
       'The service cannot show this page now. Load it again soon.',
       503,
     )
-    return pageAnswer(page, path, noAudience)
+    return pageAnswer(page, noAudience)
   }
   logger.error({ err: error, path }, 'Console page failed')
   const page = problemPage('Internal error', 'The service could not create this page. Contact the operator.', 500)
-  return pageAnswer(page, path, noAudience)
+  return pageAnswer(page, noAudience)
 }

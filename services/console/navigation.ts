@@ -9,7 +9,7 @@ type NavigationGroup = {
   readonly pages: readonly (readonly [path: string, name: string])[]
 }
 
-/** All entries of the navigation, by subject. A new area of the console adds its pages here. */
+/** Pages of the console by subject. Other areas add their pages behind one of these. */
 const navigationGroups: readonly NavigationGroup[] = [
   { title: null, pages: [['/console', 'Overview']] },
   {
@@ -19,7 +19,6 @@ const navigationGroups: readonly NavigationGroup[] = [
       ['/console/sessions', 'Sessions'],
       ['/console/records', 'Records'],
       ['/console/corrections', 'Corrections'],
-      ['/console/imports', 'Import readings'],
       ['/console/statements', 'Statements'],
       ['/console/simulations', 'Simulations'],
       ['/console/unpriced', 'Unpriced energy'],
@@ -64,29 +63,41 @@ const navigationGroups: readonly NavigationGroup[] = [
 
 /** Access of pages that not every visitor may open. The others show what the API allows. */
 const accessOf: Readonly<Record<string, Access>> = {
-  '/console/imports': 'metering',
   '/console/people': 'owner',
   '/console/keys': 'owner',
   '/console/audit-log': 'read',
 }
 
-const mayOpen = (path: string, { scope }: Pick<ConsoleSession, 'scope'>): boolean =>
-  mayCall({ access: accessOf[path] ?? 'open' }, scope)
-
 const isCurrent = (target: string, path: string): boolean =>
   path === target || (target !== '/console' && path.startsWith(`${target}/`))
 
-const groupOf = ({ title, pages }: NavigationGroup, path: string, session: Pick<ConsoleSession, 'scope'>): Html =>
-  html`${title === null ? null : html`<p>${title}</p>`}<ul>${pages
-    .filter(([target]) => mayOpen(target, session))
-    .map(([target, name]) => {
-      const current = isCurrent(target, path) ? asMarkup(' aria-current="page"') : null
-      return html`<li><a href="${target}"${current}>${name}</a></li>`
-    })}</ul>`
+type Entry = { readonly path: string; readonly name: string; readonly access: Access }
 
-/** Create the navigation. On phones it is a popover, which the button of the header opens. */
-export const navigation = (path: string, session: Pick<ConsoleSession, 'scope'>): Html =>
-  html`<nav class="places" id="places" popover aria-label="Console">${navigationGroups.map(group => groupOf(group, path, session))}</nav>`
+/** Entry of a page that another part adds. It follows the entry with the path `after`. */
+export type AddedEntry = Entry & { readonly after: string }
+
+/** Return the entry of a page of the console, and the added ones behind it. */
+const entriesOf = ([path, name]: NavigationGroup['pages'][number], added: readonly AddedEntry[]): readonly Entry[] => [
+  { path, name, access: accessOf[path] ?? 'open' },
+  ...added.filter(({ after }) => after === path),
+]
+
+/**
+ * Create the navigation with the added entries. On phones it is a popover, which the button of the header opens.
+ */
+export const navigation = (
+  added: readonly AddedEntry[],
+  current: string,
+  { scope }: Pick<ConsoleSession, 'scope'>,
+): Html => {
+  const linkOf = ({ path, name }: Entry): Html =>
+    html`<li><a href="${path}"${isCurrent(path, current) ? asMarkup(' aria-current="page"') : null}>${name}</a></li>`
+  const groups = navigationGroups.map(({ title, pages }) => {
+    const open = pages.flatMap(page => entriesOf(page, added)).filter(entry => mayCall(entry, scope))
+    return html`${title === null ? null : html`<p>${title}</p>`}<ul>${open.map(linkOf)}</ul>`
+  })
+  return html`<nav class="places" id="places" popover aria-label="Console">${groups}</nav>`
+}
 
 /** Button that opens the navigation on phones. */
 export const navigationButton: Html = html`<button class="quiet menu" type="button" popovertarget="places">Menu</button>`

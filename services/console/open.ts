@@ -8,6 +8,7 @@ import { peerFinder } from '../platform/http/peer.ts'
 import { signInThrottle } from '../platform/http/throttle/sign-in-throttle.ts'
 import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { createConsole } from './console-pages.ts'
+import type { ConsoleArea } from './console-request.ts'
 import { startWarming } from './warm-pages.ts'
 
 /** Read the settings of the OpenID provider, with its secret from the variable or the file. */
@@ -18,11 +19,12 @@ const readOpenIdSettings = ({ secretFile, clientSecret, ...settings }: OpenIdCon
 
 const elapsed = (): number => performance.now()
 
-/** Open the console, which calls the API. The stack ends its work. `isGateway`: the process takes records. */
+/** Open the console, which calls the API, with pages of other parts. The stack ends its work. `isGateway`: the process takes records. */
 export const openConsole = (
   { config, database, secrets: { secret }, logger, signInFailures }: SharedDependencies,
   opening: AsyncDisposableStack,
   isGateway: boolean,
+  areas: readonly ConsoleArea[],
 ): RoleModule => ({
   ...emptyRoleModule,
   mount: app => {
@@ -37,17 +39,20 @@ export const openConsole = (
       fetch: fetchFromApp,
     }
     opening.use(startWarming(shared))
-    const consoleApp = createConsole({
-      ...shared,
-      passwords: passwordHasher(),
-      throttle: signInThrottle(),
-      onSignInFailure: signInFailures.report,
-      peerOf: peerFinder(config.trustedProxies),
-      allowsKeys: config.allowsKeySignIn,
-      publicUrl: config.publicUrl,
-      gatewayUrl: isGateway ? null : (config.gatewayUrl ?? config.publicUrl),
-      provider: config.openId === null ? null : openIdProvider(readOpenIdSettings(config.openId), elapsed),
-    })
+    const consoleApp = createConsole(
+      {
+        ...shared,
+        passwords: passwordHasher(),
+        throttle: signInThrottle(),
+        onSignInFailure: signInFailures.report,
+        peerOf: peerFinder(config.trustedProxies),
+        allowsKeys: config.allowsKeySignIn,
+        publicUrl: config.publicUrl,
+        gatewayUrl: isGateway ? null : (config.gatewayUrl ?? config.publicUrl),
+        provider: config.openId === null ? null : openIdProvider(readOpenIdSettings(config.openId), elapsed),
+      },
+      areas,
+    )
     for (const path of ['/console', '/console/*']) app.all(path, ({ req, env }) => consoleApp.fetch(req.raw, env))
   },
 })

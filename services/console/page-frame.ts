@@ -5,7 +5,7 @@ import { type ApiCall, apiRequests, partRequests } from './kit/api-requests.ts'
 import type { TableView } from './kit/data-table.ts'
 import { doneNotice } from './kit/done-notice.ts'
 import type { LastAction, Undo } from './kit/last-action.ts'
-import { navigation, navigationButton, searchForm } from './navigation.ts'
+import { navigationButton, searchForm } from './navigation.ts'
 import { type ConsoleSession, cookieFor, sessionSeconds } from './session.ts'
 
 /**
@@ -82,8 +82,7 @@ const noQuery = new URLSearchParams()
 /** Create the document of a page. Without a session it has no navigation. */
 const pageDocument = (
   view: PageView,
-  path: string,
-  { csrf, session, query = noQuery, calls = [], last = null }: PageAudience,
+  { csrf, session, navigation, query = noQuery, calls = [], last = null }: PageAudience,
 ): Html =>
   html`<!doctype html>
 <html lang="en">
@@ -100,7 +99,7 @@ ${view.hasCharts === true ? chartFiles : null}
 <body class="console">
 <a class="skip" href="#content">Skip to content</a>
 ${session === null ? anonymousHeader : headerOf(session, csrf, query)}
-<div class="${session === null ? 'alone' : 'with-places'}">${session === null ? null : navigation(path, session)}
+<div class="${session === null ? 'alone' : 'with-places'}">${navigation}
 <main id="content" tabindex="-1">${(view.status ?? 200) < 400 ? doneNotice(query) : null}${undoForm(csrf, last?.undo ?? null)}${view.body}${apiRequests(calls, last?.calls)}</main></div>
 </body>
 </html>
@@ -118,8 +117,10 @@ const headers = {
  * Receiver of a page: `session` is null before the sign-in; `cookie` is a new cookie; `calls` are the requests of the
  * page to the API. `last` is the action that led to the page.
  */
-type PageAudience = {
-  readonly session: ConsoleSession | null
+type PageAudience = (
+  | { readonly session: ConsoleSession; readonly navigation: Html }
+  | { readonly session: null; readonly navigation?: null }
+) & {
   readonly csrf: string
   readonly cookie?: string
   readonly query?: URLSearchParams
@@ -145,8 +146,8 @@ const htmlAnswer = (
 }
 
 /** Create the response with a page. */
-export const pageAnswer = (view: PageView, path: string, audience: PageAudience): Response =>
-  htmlAnswer(pageDocument(view, path, audience), view.status ?? 200, audience, view.images)
+export const pageAnswer = (view: PageView, audience: PageAudience): Response =>
+  htmlAnswer(pageDocument(view, audience), view.status ?? 200, audience, view.images)
 
 /** Place of the parts of a streamed page. */
 export const partsMarker: Html = asMarkup('<!--parts-->')
@@ -157,14 +158,8 @@ type PageParts = { readonly parts: AsyncGenerator<Html>; readonly end: () => voi
 /**
  * Create a response that sends parts as they are ready. They are at the marker of the page, or alone if `view` is null.
  */
-export const streamAnswer = (
-  view: PageView | null,
-  path: string,
-  audience: PageAudience,
-  { parts, end }: PageParts,
-): Response => {
-  const [before = '', after = ''] =
-    view === null ? [] : String(pageDocument(view, path, audience)).split(String(partsMarker))
+export const streamAnswer = (view: PageView | null, audience: PageAudience, { parts, end }: PageParts): Response => {
+  const [before = '', after = ''] = view === null ? [] : String(pageDocument(view, audience)).split(String(partsMarker))
   const encoder = new TextEncoder()
   const body = new ReadableStream<Uint8Array>({
     start: controller => controller.enqueue(encoder.encode(before)),
@@ -224,11 +219,11 @@ const newSession = (token: string | null | undefined, isHttps: boolean): Pick<Pa
 }
 
 /** Create the response for the result of a route. The parameter `csv` names a table of the page to download. */
-export const answerResult = (result: PageResult, path: string, audience: PageAudience): Response => {
+export const answerResult = (result: PageResult, audience: PageAudience): Response => {
   if ('to' in result) return redirect(result.to, newSession(result.sessionToken, audience.isHttps === true))
   const table = result.tables?.find(({ id }) => id === audience.query?.get('csv'))
   if (table !== undefined) return csvAnswer(table)
-  if (!('fragment' in result)) return pageAnswer(result, path, audience)
+  if (!('fragment' in result)) return pageAnswer(result, audience)
   const requests = result.showsRequests === true ? partRequests(audience.calls ?? []) : null
   return htmlAnswer(html`${result.fragment}${requests}`, 200, {})
 }

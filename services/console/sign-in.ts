@@ -101,7 +101,7 @@ const cookieOf = ({ token, isNew, isHttps }: Visitor) =>
 const showSignIn = (dependencies: SignInDependencies, visitor: Visitor, query: URLSearchParams): Response => {
   const csrf = formToken(dependencies.secret, visitor.token)
   const signInDraft = { next: safeNext(query.get('next')) }
-  return pageAnswer(signInView(dependencies, csrf, signInDraft), signInPath, {
+  return pageAnswer(signInView(dependencies, csrf, signInDraft), {
     session: null,
     csrf,
     ...cookieOf(visitor),
@@ -124,7 +124,7 @@ const signInVisitor = async (
   ]
   const csrf = formToken(dependencies.secret, visitor.token)
   const showAgain = (fault: Fault, status: number) =>
-    pageAnswer(signInView(dependencies, csrf, { account, next, keyFault: fault }, status), signInPath, {
+    pageAnswer(signInView(dependencies, csrf, { account, next, keyFault: fault }, status), {
       session: null,
       csrf,
     })
@@ -171,7 +171,7 @@ const signInUser = async (
   if (result.ok) return redirect(next, { cookie: sessionCookie(result.token, visitor) })
   const csrf = formToken(dependencies.secret, visitor.token)
   const view = signInView(dependencies, csrf, { address, account, next, userFault: result.fault }, result.status)
-  return pageAnswer(view, signInPath, { session: null, csrf })
+  return pageAnswer(view, { session: null, csrf })
 }
 
 const sessionCookie = (token: string, { isHttps }: Pick<Visitor, 'isHttps'>): string =>
@@ -199,7 +199,7 @@ const readVisitorForm = async (
 }
 
 const foreignForm = (visitor: Visitor): Response =>
-  pageAnswer(foreignFormPage, signInPath, { session: null, csrf: '', ...cookieOf(visitor) })
+  pageAnswer(foreignFormPage, { session: null, csrf: '', ...cookieOf(visitor) })
 
 /** Answer a request of the sign-in page. */
 export const answerSignIn = async (
@@ -214,7 +214,7 @@ export const answerSignIn = async (
   if (trimEnd(visit.url.pathname, '/') === passwordPath) return signInUser(dependencies, visitor, sent, at)
   return dependencies.allowsKeys
     ? signInVisitor(dependencies, visitor, sent, at)
-    : pageAnswer(keysNotAllowed, signInPath, { session: null, csrf: '' })
+    : pageAnswer(keysNotAllowed, { session: null, csrf: '' })
 }
 
 const keysNotAllowed = problemPage('Sign in', 'The operator does not allow API keys here. Sign in as a user.', 403)
@@ -233,16 +233,15 @@ export const answerLink = async (
     const link = await openLink(dependencies, token, at)
     return pageAnswer(
       link === null ? endedLink : linkView(link, { csrf, token, provider: dependencies.provider }),
-      signInPath,
       audience,
     )
   }
   const sent = await readVisitorForm(dependencies, visit, visitor)
   if (sent === null) return foreignForm(visitor)
   const answer = await answerLinkForm(dependencies, sent, { csrf, peer: peerOf(dependencies, visit) }, at)
-  if ('title' in answer) return pageAnswer(answer, signInPath, audience)
+  if ('title' in answer) return pageAnswer(answer, audience)
   if (answer.ok) return redirect('/console', { cookie: sessionCookie(answer.token, visitor) })
-  return pageAnswer(problemPage('Sign in', answer.fault.message, answer.status), signInPath, audience)
+  return pageAnswer(problemPage('Sign in', answer.fault.message, answer.status), audience)
 }
 
 /** Return the address of the client. */
@@ -259,7 +258,7 @@ export const answerProvider = async (
 ): Promise<Response> => {
   const { provider } = dependencies
   const visitor = visitorOf(visit)
-  if (provider === null) return pageAnswer(noProvider, signInPath, { session: null, csrf: '' })
+  if (provider === null) return pageAnswer(noProvider, { session: null, csrf: '' })
   const known = { ...dependencies, provider }
   const isHttps = visitor.isHttps || isPublicHttps(dependencies)
   const request = { request: visit.request, url: visit.url, isHttps, peer: peerOf(dependencies, visit) }

@@ -86,7 +86,7 @@ type ProviderDependencies = ConsoleDependencies & { readonly provider: OpenIdPro
 type ProviderVisit = { readonly request: Request; readonly url: URL; readonly isHttps: boolean; readonly peer: string }
 
 const problemAnswer = (view: PageView, isHttps: boolean): Response =>
-  pageAnswer(view, '/console/sign-in', { session: null, csrf: '', cookie: openIdCookie.write('', isHttps, 0) })
+  pageAnswer(view, { session: null, csrf: '', cookie: openIdCookie.write('', isHttps, 0) })
 
 /** Report a refused login of the user of an open link. Without a link, the user of a refused login is unknown. */
 const reportRefusedLink = async (
@@ -161,7 +161,7 @@ export const showProviderAccept = async (
 ${form(csrf, openIdPaths.accept, html`<button class="primary" type="submit">Connect login</button>`)}`,
   }
   const { cookie } = audience
-  return pageAnswer(view, '/console/sign-in', { session: null, csrf, ...(cookie === undefined ? {} : { cookie }) })
+  return pageAnswer(view, { session: null, csrf, ...(cookie === undefined ? {} : { cookie }) })
 }
 
 /** Use a link: connect the login of the provider with the user, and sign in. */

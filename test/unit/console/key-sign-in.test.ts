@@ -15,22 +15,25 @@ const keepError = (fields: unknown) => void service.errors.push(fields)
 const onSignInFailure = () => undefined
 
 const consoleWith = (allowsKeys: boolean) =>
-  createConsole({
-    database: service.database,
-    secret,
-    bearerTokens: bearerTokens(secret),
-    publicUrl: origin,
-    allowsKeys,
-    passwords: passwordHasher(),
-    throttle: signInThrottle(),
-    onSignInFailure,
-    peerOf: peerFinder([]),
-    at: () => clock.at,
-    fetch: (request: Request) => service.app.fetch(request),
-    logger: { error: keepError, warn: keepError },
-    provider: null,
-    gatewayUrl: null,
-  })
+  createConsole(
+    {
+      database: service.database,
+      secret,
+      bearerTokens: bearerTokens(secret),
+      publicUrl: origin,
+      allowsKeys,
+      passwords: passwordHasher(),
+      throttle: signInThrottle(),
+      onSignInFailure,
+      peerOf: peerFinder([]),
+      at: () => clock.at,
+      fetch: (request: Request) => service.app.fetch(request),
+      logger: { error: keepError, warn: keepError },
+      provider: null,
+      gatewayUrl: null,
+    },
+    [],
+  )
 const [withKeys, withoutKeys] = [consoleWith(true), consoleWith(false)]
 type Console = typeof withKeys
 

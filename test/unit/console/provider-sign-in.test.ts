@@ -27,22 +27,25 @@ const failures: SignInFailure[] = []
 const onSignInFailure = (failure: SignInFailure) => void failures.push(failure)
 
 const consoleWith = ({ issuer }: Pick<RunningProvider, 'issuer'>) =>
-  createConsole({
-    database: service.database,
-    secret,
-    bearerTokens: bearerTokens(secret),
-    publicUrl: origin,
-    allowsKeys: true,
-    gatewayUrl: null,
-    passwords: passwordHasher(),
-    throttle: signInThrottle(),
-    onSignInFailure,
-    peerOf: peerFinder([]),
-    at: () => clock.at,
-    fetch: (request: Request) => service.app.fetch(request),
-    logger: { error: keepError, warn: keepError },
-    provider: openIdProvider({ name: 'Works', issuer, clientId, clientSecret, redirectUri }, () => performance.now()),
-  })
+  createConsole(
+    {
+      database: service.database,
+      secret,
+      bearerTokens: bearerTokens(secret),
+      publicUrl: origin,
+      allowsKeys: true,
+      gatewayUrl: null,
+      passwords: passwordHasher(),
+      throttle: signInThrottle(),
+      onSignInFailure,
+      peerOf: peerFinder([]),
+      at: () => clock.at,
+      fetch: (request: Request) => service.app.fetch(request),
+      logger: { error: keepError, warn: keepError },
+      provider: openIdProvider({ name: 'Works', issuer, clientId, clientSecret, redirectUri }, () => performance.now()),
+    },
+    [],
+  )
 
 const consolePages = consoleWith(provider)
 const otherConsole = consoleWith(otherProvider)

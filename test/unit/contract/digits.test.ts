@@ -8,7 +8,6 @@ import { rateToWire, readRates } from '../../../services/contract/tariffs/rate.t
 import { feedPrice } from '../../../services/domain/market-feed/feed-price.ts'
 import { readPriceCsv } from '../../../services/domain/market-feed/price-csv.ts'
 import { formatDecimal, plusPercentage, timesPercentage } from '../../../services/domain/quantity.ts'
-import { readImportOptions } from '../../../services/interchange/contract/tariff-import.ts'
 import { scheduleFromText, termsToText } from '../../../services/platform/postgres/pricing/tariff-row.ts'
 import { acceptedValue } from '../../support/accepted-value.ts'
 import { readChargeText } from '../../support/charges/read-charge-text.ts'
@@ -22,11 +21,9 @@ const percentages = fc.oneof(
   fc.constantFrom(51_126_963_200_000n, 1n, -1n, 0n, 5n * 10n ** 15n, -(10n ** 15n)),
 )
 const unit = 10n ** 15n
-const spanishTax = '0.0511269632'
 
 const chargeOf = (rate: string) => readChargeText(`{"name":"t","kind":"PERCENTAGE","rate":${rate}}`)
 const rateOf = (surcharge: string) => readRates([{ fixed: '0.1', surcharge_percentage: surcharge }], false, 'rate')
-const vatOf = (percent: string) => readImportOptions({ vat: percent })
 
 describe('a percentage', () => {
   it('is exact to 15 decimals in every amount', () => {
@@ -72,27 +69,9 @@ describe('a percentage', () => {
   it.each([
     ['the rate of a charge', chargeOf, '0.', 15],
     ['a surcharge', rateOf, '0.', 15],
-    ['the tax of an import, in percent', vatOf, '5.', 13],
   ] as const)('has at most 15 decimals as a fraction: %s', (_, read, start, decimals) => {
     expect(read(`${start}${'1'.repeat(decimals)}`).ok).toBe(true)
     expect(read(`${start}${'1'.repeat(decimals + 1)}`)).toMatchObject({ refusal: { code: 'field_invalid' } })
-  })
-
-  it('of an import is exact in the tariff and in the charge', () => {
-    const options = acceptedValue(vatOf('5.11269632'))
-    const file = { label: 'a', energyratestructure: [[{ rate: 0.1 }]], fixedmonthlycharge: 10 }
-    const { tariffs, charges } = readFile('urdb', file, { vat: options.vat })
-    const [rate] = tariffs[0]?.terms.schedule[0]?.daysAndHours[0]?.hours[0]?.rate ?? []
-    expect(formatDecimal(rate?.surchargePercentage ?? 0n, 15)).toBe(spanishTax)
-    expect(charges[0]?.terms).toMatchObject({ price: 10_511_269_632n })
-  })
-
-  it('of an imported file is refused with more decimals', () => {
-    const file = (vat: string) =>
-      `{"id":"1","currency":"EUR","elements":[{"price_components":[{"type":"ENERGY","price":1,"vat":${vat}}]}]}`
-    const read = (vat: string) => readFile('ocpi', file(vat), { currency: 'EUR', vat: 'SOURCE' })
-    expect(read('5.1126963212345').tariffs.length).toBe(1)
-    expect(() => read('5.11269632123456')).toThrow(/13 decimals/)
   })
 })
 

@@ -1,6 +1,4 @@
-import { describe, expect, it } from 'vitest'
-import { readConnectCall } from '../../../../services/connect/contract/connect-call.ts'
-import { readCost } from '../../../../services/connect/contract/read-page.ts'
+import { describe } from 'vitest'
 import { fields, integer, scaledDecimal } from '../../../../services/contract/field.ts'
 import { isNumberText } from '../../../../services/contract/json/exact-number.ts'
 import { parseJson, parseText } from '../../../../services/contract/json/strict-json.ts'
@@ -11,18 +9,13 @@ import { readShape } from '../../../../services/contract/read-shape.ts'
 import { readTariffTerms } from '../../../../services/contract/tariffs/read-tariff-terms.ts'
 import { scheduleFrame } from '../../../../services/contract/tariffs/tariff-schedule.ts'
 import { acceptedValue } from '../../../support/accepted-value.ts'
-import { cpuGrowth } from '../../../support/cpu/cpu-growth.ts'
+import { verifyNumberText } from '../../../support/exact/number-text.ts'
 
 const at = Date.UTC(2026, 2, 1)
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const parsed = (json: string): unknown => {
   return acceptedValue(parseJson(bytesOf(json)))
 }
-
-/** The number one, written with `length` characters. */
-const one = (length: number): string => `1.${'0'.repeat(length - 2)}`
-/** Number with inner zeros. A naive search for trailing zeros would start again at each zero. */
-const zerosWithin = (zeros: number): string => `1${'0'.repeat(zeros)}1`
 
 const record = (value: string): string =>
   `{"location_id":"loc_0198c0ffee00112233445566","units":"WH","value":${value},"start_time":"2026-02-01T00:00:00Z","end_time":"2026-02-01T01:00:00Z"}`
@@ -59,24 +52,7 @@ const inputs: readonly (readonly [string, (text: string) => boolean])[] = [
     },
   ],
   ['a register reading', text => readReading(parsed(`{"time":1757844000,"value":${text}}`), 'WH', at).ok],
-  [
-    'a cost in Connect',
-    text => {
-      const { call } = readConnectCall(bytesOf(`{"data":{"cost":${text}}}`))
-      return readCost(call.data ?? {}).ok
-    },
-  ],
   ['a number in a query', text => isNumberText(text)],
 ]
 
-describe.each(inputs)('a number text as %s', (_, accepts) => {
-  it('can have 400 characters; 401 characters are refused', () => {
-    expect(accepts(one(400))).toBe(true)
-    expect(accepts(one(401))).toBe(false)
-    expect(accepts(zerosWithin(100_000))).toBe(false)
-  })
-
-  it('needs CPU time in proportion to its length', async () => {
-    expect(await cpuGrowth(50_000, zeros => accepts(zerosWithin(zeros)))).toBeLessThan(3)
-  })
-})
+describe.each(inputs)('a number text as %s', (_, accepts) => verifyNumberText(accepts))

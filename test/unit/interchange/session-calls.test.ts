@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { sessionCalls } from '../../../services/console/imports/session-calls.ts'
+import { sessionCalls } from '../../../services/interchange/console/session-calls.ts'
 import { CallError } from '../../../services/platform/call-service.ts'
 
 const subject = { accountId: 'acc_1', liveMode: false, keyId: 'key_1', accessGeneration: 1 }

@@ -1,10 +1,10 @@
+import type { FetchApi } from '../../console/api.ts'
+import type { ConsoleDependencies } from '../../console/console-dependencies.ts'
+import type { ConsoleSession } from '../../console/session.ts'
 import { apiVersionDates } from '../../contract/api-version.ts'
-import { undoPath } from '../../interchange/reading-import/undo-import.ts'
 import type { TokenGrant } from '../../platform/access/bearer-token.ts'
 import { CallError, type ServiceCalls } from '../../platform/call-service.ts'
-import type { FetchApi } from '../api.ts'
-import type { ConsoleDependencies } from '../console-dependencies.ts'
-import type { ConsoleSession } from '../session.ts'
+import { undoPath } from '../reading-import/undo-import.ts'
 
 type CallDependencies = {
   readonly fetch: FetchApi

@@ -1,18 +1,14 @@
-import { findColumns } from '../../interchange/domain/csv/columns.ts'
-import { isReadingField } from '../../interchange/domain/csv/csv-readings.ts'
-import { openArchive, peekChunks } from '../../interchange/platform/archive.ts'
-import { isSignedText, textFormatOf } from '../../interchange/platform/file-format.ts'
-import { type ReadingOptions, readReadingColumns } from '../../interchange/reading-import/csv-options.ts'
-import type { ReadingSource } from '../../interchange/reading-import/reading-source.ts'
-import {
-  completeOptions,
-  suggestOptions,
-  withoutDescription,
-} from '../../interchange/reading-import/suggest-options.ts'
-import { headBytes, openTable } from '../../interchange/reading-import/table-source.ts'
+import { objectText } from '../../console/kit/object-text.ts'
 import { type ServiceCalls, zoneOfLocation } from '../../platform/call-service.ts'
 import { UsageError } from '../../platform/failure.ts'
-import { objectText } from '../kit/object-text.ts'
+import { findColumns } from '../domain/csv/columns.ts'
+import { isReadingField } from '../domain/csv/csv-readings.ts'
+import { openArchive, peekChunks } from '../platform/archive.ts'
+import { isSignedText, textFormatOf } from '../platform/file-format.ts'
+import { type ReadingOptions, readReadingColumns } from '../reading-import/csv-options.ts'
+import type { ReadingSource } from '../reading-import/reading-source.ts'
+import { completeOptions, suggestOptions, withoutDescription } from '../reading-import/suggest-options.ts'
+import { headBytes, openTable } from '../reading-import/table-source.ts'
 
 /** A file that is ready to be read. `guess`: sentences about options that were guessed; null if none was. */
 export type OpenedFile = { readonly source: ReadingSource; readonly guess: readonly string[] | null }

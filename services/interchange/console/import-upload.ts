@@ -1,7 +1,7 @@
+import { isSameSite } from '../../console/forms.ts'
 import { startTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { readMultipartForm, type UploadedFile } from '../../platform/http/multipart-form.ts'
 import { readWithinLimit } from '../../platform/http/request-body.ts'
-import { isSameSite } from '../forms.ts'
 
 /** Largest upload in bytes, with the other fields of its form. Source: docs/rules/limits.md #objects. */
 const maxUploadBytes = 15 * 2 ** 20 + 65_536

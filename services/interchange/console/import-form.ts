@@ -1,10 +1,10 @@
-import { readingFields } from '../../interchange/domain/csv/columns.ts'
-import { presetNames } from '../../interchange/domain/known-files.ts'
-import { directionWords } from '../../interchange/domain/reading.ts'
-import type { ReadingOptions } from '../../interchange/reading-import/csv-options.ts'
+import { type LocationNames, locationField } from '../../console/kit/location-names.ts'
+import { choice, field } from '../../console/page-parts.ts'
 import { type Html, html } from '../../web/ui-kit/html.ts'
-import { type LocationNames, locationField } from '../kit/location-names.ts'
-import { choice, field } from '../page-parts.ts'
+import { readingFields } from '../domain/csv/columns.ts'
+import { presetNames } from '../domain/known-files.ts'
+import { directionWords } from '../domain/reading.ts'
+import type { ReadingOptions } from '../reading-import/csv-options.ts'
 
 /** Path of the page. */
 export const importPath = '/console/imports'

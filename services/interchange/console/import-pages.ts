@@ -1,3 +1,10 @@
+import { apiCallsOf, apiFor } from '../../console/api.ts'
+import type { ConsoleDependencies } from '../../console/console-dependencies.ts'
+import type { ConsoleRequest, SignedInRequest } from '../../console/console-request.ts'
+import { type LocationNames, newestLocations } from '../../console/kit/location-names.ts'
+import { type PageView, pageAnswer, partsMarker, streamAnswer } from '../../console/page-frame.ts'
+import { errorNotice, foreignFormPage, problemPage } from '../../console/page-parts.ts'
+import { isOwnForm } from '../../console/session.ts'
 import { mayCall } from '../../contract/operation.ts'
 import type { TokenGrant } from '../../platform/access/bearer-token.ts'
 import { CallError } from '../../platform/call-service.ts'
@@ -5,13 +12,6 @@ import { fairShare } from '../../platform/concurrency/fair-share.ts'
 import { isFailure, UsageError } from '../../platform/failure.ts'
 import type { UploadedFile } from '../../platform/http/multipart-form.ts'
 import { type Html, html } from '../../web/ui-kit/html.ts'
-import { apiCallsOf, apiFor } from '../api.ts'
-import type { ConsoleDependencies } from '../console-dependencies.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute } from '../console-request.ts'
-import { type LocationNames, newestLocations } from '../kit/location-names.ts'
-import { type PageView, pageAnswer, partsMarker, streamAnswer } from '../page-frame.ts'
-import { errorNotice, foreignFormPage, problemPage } from '../page-parts.ts'
-import { isOwnForm } from '../session.ts'
 import { importEntries, importsOfDay, lastImport } from './import-entries.ts'
 import { importInputs, importPath, optionsOfForm } from './import-form.ts'
 import { fileMenus, filledForm, formOfFile } from './import-menus.ts'
@@ -182,26 +182,21 @@ const pause = async (): Promise<false> => {
 const readImport = async (
   { secret }: Pick<ConsoleDependencies, 'secret'>,
   raw: Request,
-  request: Pick<ConsoleRequest, 'session' | 'csrf'>,
-  token: string,
+  request: Pick<ConsoleRequest, 'session' | 'csrf' | 'token'>,
 ): Promise<Upload | PageView> => {
   if (!mayImport(request)) return importPage(request, new Map(), { form: new URLSearchParams(), part: null })
   const upload = await readUpload(raw, request.session.accountId)
   if (upload === 'too_large') return tooLarge
-  return upload !== null && isOwnForm(secret, token, upload.form.get('csrf') ?? '') ? upload : foreignFormPage
+  return upload !== null && isOwnForm(secret, request.token, upload.form.get('csrf') ?? '') ? upload : foreignFormPage
 }
 
 /** Answers of the import form. At most one per account runs. */
 export const importAnswers = (dependencies: ConsoleDependencies) => {
   const share = fairShare(importLimits)
-  return async (
-    raw: Request,
-    request: Pick<ConsoleRequest, 'session' | 'csrf' | 'at'>,
-    token: string,
-  ): Promise<Response> => {
+  return async (request: SignedInRequest, raw: Request): Promise<Response> => {
     const { session, at } = request
     const release = await share.acquire(session.accountId, never)
-    if (release === null) return pageAnswer(busy, importPath, request)
+    if (release === null) return pageAnswer(busy, request)
     const stop = new AbortController()
     const end = (): void => {
       if (stop.signal.aborted) return
@@ -209,10 +204,10 @@ export const importAnswers = (dependencies: ConsoleDependencies) => {
       release()
     }
     try {
-      const sent = await readImport(dependencies, raw, request, token)
+      const sent = await readImport(dependencies, raw, request)
       if ('title' in sent) {
         end()
-        return pageAnswer(sent, importPath, request)
+        return pageAnswer(sent, request)
       }
       const { file } = sent
       const answered = file === null ? null : { session, at, form: sent.form, file }
@@ -221,12 +216,11 @@ export const importAnswers = (dependencies: ConsoleDependencies) => {
         answered === null || prepared === null
           ? oneOf(noFile)
           : importParts(dependencies, answered, prepared, stop.signal)
-      if (raw.headers.has('x-part')) return streamAnswer(null, importPath, request, { parts, end })
+      if (raw.headers.has('x-part')) return streamAnswer(null, request, { parts, end })
       const sign = (subject: TokenGrant) => dependencies.bearerTokens.sign(subject, at)
       const names = await newestLocations(apiCallsOf(apiFor({ fetch: dependencies.fetch, sign }, session, [])))
       return streamAnswer(
         importPage(request, names, { form: prepared?.form ?? sent.form, part: partsMarker }),
-        importPath,
         request,
         { parts, end },
       )
@@ -241,15 +235,11 @@ async function* oneOf(part: Html): AsyncGenerator<Html> {
   yield part
 }
 
-const showPage =
+/** Answer of the page with the form of an import, and with the result of the last one. */
+export const importForm =
   (stores: Pick<ConsoleDependencies, 'database' | 'at'>) =>
   async (request: ConsoleRequest): Promise<PageView> => {
     const part = mayImport(request) ? await lastImport(stores, request.session) : null
     const imports = mayImport(request) ? await importsOfDay(stores, request) : null
     return importPage(request, await newestLocations(request), { form: request.query, part, imports })
   }
-
-/** Page with the form of an import, and with the result of the last one. */
-export const importRoutes = (stores: Pick<ConsoleDependencies, 'database' | 'at'>): readonly ConsoleRoute[] => [
-  getRoute(importPath, showPage(stores)),
-]

@@ -1,12 +1,12 @@
+import type { ConsoleDependencies } from '../../console/console-dependencies.ts'
+import type { ConsoleRequest, SignedInRequest } from '../../console/console-request.ts'
+import { counted, wholeNumber } from '../../console/kit/amount.ts'
+import { form, type PageView, pageAnswer, partsMarker, streamAnswer } from '../../console/page-frame.ts'
+import { errorNotice, facts, successNotice } from '../../console/page-parts.ts'
 import type { ImportUndoWire } from '../../contract/metering/meter-import.ts'
-import { undoImport } from '../../interchange/reading-import/undo-import.ts'
 import { fairShare } from '../../platform/concurrency/fair-share.ts'
 import { type Html, html } from '../../web/ui-kit/html.ts'
-import type { ConsoleDependencies } from '../console-dependencies.ts'
-import type { ConsoleRequest } from '../console-request.ts'
-import { counted, wholeNumber } from '../kit/amount.ts'
-import { form, type PageView, pageAnswer, partsMarker, streamAnswer } from '../page-frame.ts'
-import { errorNotice, facts, successNotice } from '../page-parts.ts'
+import { undoImport } from '../reading-import/undo-import.ts'
 import { importPath, undoPagePath } from './import-form.ts'
 import { busy, faultOf, forbidden, importLimits, mayImport, progressMs } from './import-pages.ts'
 import { callsOfSession } from './session-calls.ts'
@@ -78,19 +78,22 @@ async function* undoParts(
 /** Answers of the page that undoes an import. At most one per account runs. */
 export const undoAnswers = (dependencies: ConsoleDependencies) => {
   const share = fairShare(importLimits)
-  return async (request: UndoRequest, importId: string, isDryRun: boolean): Promise<Response> => {
-    const path = undoPagePath(importId)
+  return async (
+    request: SignedInRequest,
+    { method }: Request,
+    [importId = '']: readonly string[],
+  ): Promise<Response> => {
     const page = undoPage(request, importId)
-    if (page.status !== undefined) return pageAnswer(page, path, request)
+    if (page.status !== undefined) return pageAnswer(page, request)
     const release = await share.acquire(request.session.accountId, never)
-    if (release === null) return pageAnswer(busy, path, request)
+    if (release === null) return pageAnswer(busy, request)
     const stop = new AbortController()
     const end = (): void => {
       if (stop.signal.aborted) return
       stop.abort()
       release()
     }
-    const parts = undoParts(dependencies, request, { importId, isDryRun }, stop.signal)
-    return streamAnswer(page, path, request, { parts, end })
+    const parts = undoParts(dependencies, request, { importId, isDryRun: method !== 'POST' }, stop.signal)
+    return streamAnswer(page, request, { parts, end })
   }
 }

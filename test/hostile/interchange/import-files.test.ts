@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib'
 import { zipSync } from 'fflate'
 import { describe, expect, it } from 'vitest'
-import { openArchive } from '../../services/interchange/platform/archive.ts'
-import { csvLimits, readCsv } from '../../services/interchange/platform/csv.ts'
-import { readLines } from '../../services/interchange/platform/file-format.ts'
-import { readXmlEntries, xmlLimits } from '../../services/interchange/platform/xml.ts'
+import { openArchive } from '../../../services/interchange/platform/archive.ts'
+import { csvLimits, readCsv } from '../../../services/interchange/platform/csv.ts'
+import { readLines } from '../../../services/interchange/platform/file-format.ts'
+import { readXmlEntries, xmlLimits } from '../../../services/interchange/platform/xml.ts'
 
 /** Chunk of a file as a stream delivers it. */
 const chunkBytes = 65_536

@@ -1,7 +1,7 @@
-import type { ReadingOptions } from '../../interchange/reading-import/csv-options.ts'
+import { choice } from '../../console/page-parts.ts'
 import type { UploadedFile } from '../../platform/http/multipart-form.ts'
 import { type Html, html } from '../../web/ui-kit/html.ts'
-import { choice } from '../page-parts.ts'
+import type { ReadingOptions } from '../reading-import/csv-options.ts'
 import { columnFields, columnPrefix, isOptionInput } from './import-form.ts'
 import type { UploadMenus } from './open-upload.ts'
 
