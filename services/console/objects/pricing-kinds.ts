@@ -8,6 +8,7 @@ import {
 } from '../../contract/calendars/calendar.ts'
 import { chargeCreate, chargeDelete, chargeList, chargeRetrieve, chargeUpdate } from '../../contract/charges/charge.ts'
 import type { AnswerOf } from '../../contract/operation.ts'
+import type { ChargeKind } from '../../domain/charge/charge.ts'
 import { html } from '../../web/ui-kit/html.ts'
 import type { ConsoleRequest } from '../console-request.ts'
 import { dataTable, type TableView } from '../kit/data-table.ts'
@@ -25,21 +26,21 @@ const validity: readonly FormMember[] = [
   { name: 'end_date', label: 'Day after the last', hint: 'Such as 2027-01-01. Leave empty for an open end.' },
 ]
 
-const chargeKinds = [
-  ['FIXED', 'Fixed fee'],
-  ['DEMAND', 'Demand: highest power'],
-  ['SESSION', 'Sessions'],
-  ['USAGE', 'Energy'],
-  ['MINIMUM', 'Minimum bill'],
-  ['MAXIMUM', 'Maximum bill'],
-  ['PERCENTAGE', 'Percentage or tax'],
-] as const
+const chargeKindNames: Readonly<Record<ChargeKind, string>> = {
+  FIXED: 'Fixed fee',
+  DEMAND: 'Demand: highest power',
+  SESSION: 'Sessions',
+  USAGE: 'Energy',
+  MINIMUM: 'Minimum bill',
+  MAXIMUM: 'Maximum bill',
+  PERCENTAGE: 'Percentage or tax',
+}
 
 const units = ['DAY', 'MONTH', 'YEAR', 'PERIOD', 'SESSION', 'MINUTE'] as const
 
 /** Members of a form for a charge, without its location. */
 export const chargeTermMembers: readonly FormMember[] = [
-  { name: 'kind', label: 'Kind', options: chargeKinds },
+  { name: 'kind', label: 'Kind', options: Object.entries(chargeKindNames) },
   { name: 'name', label: 'Name', hint: 'Line of the statement', isRequired: true },
   { name: 'component', label: 'Component', hint: 'Name that groups lines, such as grid' },
   {

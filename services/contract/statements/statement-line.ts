@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { AnswerOffset } from '../../domain/answer-offset.ts'
+import { lineKinds } from '../../domain/charge/charge.ts'
 import { calendarMonthOf } from '../../domain/charge/charge-days.ts'
 import { writeMonth } from '../../domain/civil-date.ts'
 import { writeInstant } from '../../domain/instant.ts'
@@ -74,18 +75,6 @@ const reasonShape = z
 const priceDetail = z
   .object({ price: exactDecimal.describe('Per kWh.'), energy: exactDecimal.describe('kWh.'), amount: exactDecimal })
   .meta({ component: 'PriceDetail' })
-
-const lineKinds = [
-  'ENERGY',
-  'FIXED',
-  'USAGE',
-  'DEMAND',
-  'SESSION',
-  'MINIMUM',
-  'MAXIMUM',
-  'PERCENTAGE',
-  'ADJUSTMENT',
-] as const
 
 /** Line of a statement. */
 export const statementLineShape = z

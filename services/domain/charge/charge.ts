@@ -156,6 +156,7 @@ export type SessionCharge = CommonTerms & {
 }
 
 export type LineKind = 'ENERGY' | ChargeKind | 'ADJUSTMENT'
+export const lineKinds: readonly LineKind[] = ['ENERGY', ...basicChargeKinds, ...derivedChargeKinds, 'ADJUSTMENT']
 
 /**
  * Lines that a derived charge reads: all given lists must contain the member of the line. Null kinds and components
