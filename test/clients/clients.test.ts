@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Sandbox } from '../../services/platform/access/sandbox-file.ts'
+import { clientsInShort } from '../support/clients/clients-in-short.ts'
 import { generateDecimalRecords } from '../support/clients/decimal-records.ts'
 import { exampleCalls } from '../support/clients/example-calls.ts'
 import { findNode20 } from '../support/clients/node-20.ts'
@@ -13,6 +14,7 @@ import { type Client, login as loginTo } from '../support/system/client.ts'
 import { makeHome } from '../support/system/home.ts'
 import { loopbackWebhooks } from '../support/system/running-system.ts'
 import { useSystem } from '../support/system/use-system.ts'
+import { casesOfRun } from '../support/test-run/short-form.ts'
 
 const { sandbox, folder } = useSystem(loopbackWebhooks)
 
@@ -47,7 +49,8 @@ const energyOf = async (client: Client, location: string): Promise<number | unde
 /** Enough for the installation of packages on a slow network. */
 const installLimitMs = 420_000
 
-const node20 = await findNode20()
+const chosen = casesOfRun(clientsInShort)
+const node20 = chosen.includes('TypeScript on Node 20') ? await findNode20() : null
 
 /** Open an account of its own: the examples have references that an account has once. */
 const openAccount = async (): Promise<Sandbox> => {
@@ -55,7 +58,7 @@ const openAccount = async (): Promise<Sandbox> => {
   return await createOtherAccount(records, folder, sandbox())
 }
 
-describe('the TypeScript client', () => {
+const testTypescriptPackage = (): void => {
   beforeAll(buildTypescriptClient, installLimitMs)
 
   it('has types that accept decimals only, and compiled examples in its README', async () => {
@@ -69,12 +72,16 @@ describe('the TypeScript client', () => {
     const printed = await runInClient(['examples/first-cost.ts'], { URL: sandbox().base_url, KEY: sandbox().test_key })
     expect(printed).toBe('1.961\n')
   })
-})
+}
 
-describe.each([
-  ['the packaged Node', process.execPath],
-  ['Node 20', node20],
-])('the TypeScript client on %s', (_, program) => {
+if (chosen.some(client => client !== 'Python')) describe('the TypeScript client', testTypescriptPackage)
+
+const typescriptRuns = [
+  ['TypeScript on the packaged Node', process.execPath],
+  ['TypeScript on Node 20', node20],
+] as const
+
+describe.each(typescriptRuns.filter(([client]) => chosen.includes(client)))('the client for %s', (_, program) => {
   const run = (name: string, input: object = {}): Promise<string> =>
     runInClient(
       [`tests/${name}.mjs`],
@@ -127,7 +134,7 @@ describe.each([
   })
 })
 
-describe.skipIf(!hasPython)('the Python client', () => {
+const testPythonClient = (): void => {
   let account: Sandbox | undefined
   const accountOf = (): Sandbox => assertDefined(account)
   beforeAll(async () => {
@@ -192,4 +199,6 @@ describe.skipIf(!hasPython)('the Python client', () => {
     expect(summaries).toEqual([ofOneQuantity, ofOneQuantity])
     for (const location of location_ids) expect(await energyOf(client, location)).toBe(hours * 1_000)
   })
-})
+}
+
+if (chosen.includes('Python')) describe.skipIf(!hasPython)('the Python client', testPythonClient)

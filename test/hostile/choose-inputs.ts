@@ -1,4 +1,4 @@
-import type { Random } from '../support/random.ts'
+import { beginsWithOneOf, type NamedShortForm } from '../support/test-run/short-form.ts'
 import type { HostileInput } from './input.ts'
 
 /** Paths whose change plays all inputs: every request runs this code, or the measurement itself changed. */
@@ -23,21 +23,22 @@ export const pathsOf: Readonly<Record<string, readonly string[]>> = {
   connections: ['platform/access/'],
 }
 
-/** Share of the other inputs that a run plays. */
-const playedShare = 1 / 3
+/** The other inputs of a short run are a third. */
+const othersPerPlayed = 3
+
+const isIn = (folders: readonly string[]): ((path: string) => boolean) =>
+  beginsWithOneOf(folders.map(folder => `services/${folder}`))
 
 /**
- * Choose the inputs of a short run: those of each subject whose code or inputs changed, and a third of the others at random. All
- * inputs if the code of all requests or the measurement changed, or if the changes are unknown.
+ * Return the short form of inputs: those of each subject whose code changed, and a third of the others at random. It has all
+ * inputs if the code of all requests or the measurement changed.
  */
-export const chooseInputs = (
-  inputs: readonly HostileInput[],
-  changed: readonly string[] | null,
-  { chance }: Random,
-): readonly HostileInput[] => {
-  const starts = (path: string, folders: readonly string[]): boolean =>
-    folders.some(folder => path.startsWith(`services/${folder}`))
-  if (changed === null || changed.some(path => starts(path, wide) || path.startsWith('test/hostile/'))) return inputs
-  const isChanged = ({ subject }: HostileInput): boolean => changed.some(path => starts(path, pathsOf[subject] ?? ['']))
-  return inputs.filter(input => isChanged(input) || chance(playedShare))
-}
+export const inputsInShort = (inputs: readonly HostileInput[]): NamedShortForm<HostileInput> => ({
+  file: 'test/hostile/hostile.test.ts',
+  variable: 'HOSTILE_INPUTS',
+  cases: inputs,
+  nameOf: ({ subject, name }) => `${subject}: ${name}`,
+  isWide: path => isIn(wide)(path) || path.startsWith('test/hostile/'),
+  isNeeded: ({ subject }, changed) => changed.some(isIn(pathsOf[subject] ?? [''])),
+  added: others => Math.ceil(others / othersPerPlayed),
+})

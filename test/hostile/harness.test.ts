@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seededRandom } from '../support/random.ts'
 import { endProcess, nextMessage } from '../support/system/child-process.ts'
-import { chooseInputs, pathsOf } from './choose-inputs.ts'
+import { chooseCases } from '../support/test-run/short-form.ts'
+import { inputsInShort, pathsOf } from './choose-inputs.ts'
 import { corpus } from './corpus.ts'
 import { exceptions, knownMisses, knownShareMisses } from './exceptions.ts'
 import type { HostileInput } from './input.ts'
@@ -128,7 +129,8 @@ describe('the verdict', () => {
 
 describe('the inputs of a short run', () => {
   const short = corpus.filter(({ isShort }) => isShort === true)
-  const choose = (changed: readonly string[] | null, seed = 1) => chooseInputs(short, changed, seededRandom(seed))
+  const choose = (changed: readonly string[] | null, seed = 1) =>
+    chooseCases(inputsInShort(short), changed, seededRandom(seed))
 
   it('are a third at random, and come to all within few seeds', () => {
     expect(choose(['docs/api.md']).length).toBeLessThan(short.length / 2)

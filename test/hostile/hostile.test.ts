@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { seededRandom } from '../support/random.ts'
-import { changedFiles } from '../support/test-run/changed-files.ts'
-import { runSeed } from '../support/test-run/run-seed.ts'
-import { chooseInputs } from './choose-inputs.ts'
+import { casesOfRun } from '../support/test-run/short-form.ts'
+import { inputsInShort } from './choose-inputs.ts'
 import { corpus } from './corpus.ts'
 import { knownMisses } from './exceptions.ts'
 import { shortEffort } from './measure.ts'
@@ -11,9 +9,7 @@ import { type CorpusRun, openCorpusRun } from './run-corpus.ts'
 
 const short = corpus.filter(({ isShort }) => isShort === true)
 /** Selected inputs, with fewer probes and without the growth of CPU time. `npm run hostile` plays all inputs. */
-const chosen =
-  process.env['HOSTILE_INPUTS'] === 'all' ? short : chooseInputs(short, changedFiles(), seededRandom(runSeed()))
-process.stdout.write(`hostile inputs: ${chosen.length} of ${short.length}, HOSTILE_INPUTS=all plays all of them\n`)
+const chosen = casesOfRun(inputsInShort(short))
 const isKnownMiss = (name: string): boolean => knownMisses.includes(name)
 
 let run: CorpusRun | undefined

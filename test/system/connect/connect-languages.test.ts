@@ -2,7 +2,7 @@ import type { Browser, Page as Tab } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { languageNames, readTexts } from '../../../services/connect/pages/languages.ts'
 import { type Listener, listen } from '../../../services/platform/http/listen.ts'
-import { chooseLanguages } from '../../support/connect/choose-languages.ts'
+import { languagesInShort } from '../../support/connect/choose-languages.ts'
 import {
   chooseProvider,
   chooseStructure,
@@ -14,9 +14,7 @@ import {
 } from '../../support/connect/connect-browser.ts'
 import { allRoutes, loginFixture, tariffsOf } from '../../support/connect/connect-fixture.ts'
 import { connectAccount, londonAddress } from '../../support/connect/connect-service.ts'
-import { seededRandom } from '../../support/random.ts'
-import { changedFiles } from '../../support/test-run/changed-files.ts'
-import { runSeed } from '../../support/test-run/run-seed.ts'
+import { casesOfRun } from '../../support/test-run/short-form.ts'
 import { hasBrowser, launchBrowser } from '../../support/web/browser.ts'
 
 /** Texts that do not fit into their elements, and the page if it is wider than the screen. Runs in the browser. */
@@ -27,8 +25,7 @@ const findOverflow = `[...document.querySelectorAll('body *')].filter(element =>
   !element.closest('.unseen, svg, option')).map(element => element.outerHTML.slice(0, 200))
   .concat(document.documentElement.scrollWidth > innerWidth ? ['page'] : [])`
 
-const chosen =
-  process.env['CONNECT_LANGUAGES'] === 'all' ? languageNames : chooseLanguages(changedFiles(), seededRandom(runSeed()))
+const chosen = casesOfRun(languagesInShort)
 
 describe.skipIf(!hasBrowser)('the languages of the Connect page', { timeout: 120_000 }, () => {
   const { service } = loginFixture()

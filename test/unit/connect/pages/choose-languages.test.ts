@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { languageNames } from '../../../../services/connect/pages/languages.ts'
-import { chooseLanguages } from '../../../support/connect/choose-languages.ts'
+import { languagesInShort } from '../../../support/connect/choose-languages.ts'
 import { seededRandom } from '../../../support/random.ts'
 import { changedFiles } from '../../../support/test-run/changed-files.ts'
+import { chooseCases } from '../../../support/test-run/short-form.ts'
 
-const choose = (changed: readonly string[] | null, seed = 1) => chooseLanguages(changed, seededRandom(seed))
+const choose = (changed: readonly string[] | null, seed = 1) =>
+  chooseCases(languagesInShort, changed, seededRandom(seed))
 
 describe('the languages of a short run', () => {
   it('are German, the languages with changed texts, and two at random', () => {
