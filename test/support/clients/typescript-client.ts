@@ -1,5 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { copyFolder, ensureFolder } from '../kafka/artefacts.ts'
 import type { ApiVersion } from '../system/client.ts'
 import { node20First } from './node-20.ts'
 import { onceInRun } from './once-in-run.ts'
@@ -27,11 +29,26 @@ const isInstalled = (): boolean => {
   return packagesOf(installed) === packagesOf(join(folder, 'package-lock.json'))
 }
 
-/** Install the packages of the TypeScript client if they are missing, and build the client: once in a test run, on Node 20. */
+const packageFiles = ['package.json', 'package-lock.json', '.npmrc']
+
+/** Install the locked packages, if the client does not have them. Each machine downloads them once for a lock file. */
+const install = async (environment: { readonly PATH: string }): Promise<void> => {
+  if (isInstalled()) return
+  const hash = createHash('sha256')
+  for (const name of packageFiles) hash.update(readFileSync(join(folder, name)))
+  const installed = await ensureFolder(`typescript-client-${hash.digest('hex').slice(0, 16)}`, async created => {
+    for (const name of packageFiles) copyFileSync(join(folder, name), join(created, name))
+    await runProgram({ program: 'npm', args: ['ci'], folder: created, environment })
+  })
+  rmSync(join(folder, 'node_modules'), { recursive: true, force: true })
+  copyFolder(join(installed, 'node_modules'), join(folder, 'node_modules'))
+}
+
+/** Install the packages of the TypeScript client, and build the client: once in a test run, on Node 20. */
 export const buildTypescriptClient = (): Promise<void> =>
   onceInRun('typescript-client', async () => {
     const environment = await node20First()
-    if (!isInstalled()) await runProgram({ program: 'npm', args: ['ci'], folder, environment })
+    await install(environment)
     await runProgram({ program: 'npm', args: ['run', 'build'], folder, environment })
   })
 

@@ -110,7 +110,8 @@ export const claimFile = (path: string): boolean => {
 }
 
 /** Copy a prepared folder. */
-export const copyFolder = (from: string, to: string): void => cpSync(from, to, { recursive: true })
+export const copyFolder = (from: string, to: string): void =>
+  cpSync(from, to, { recursive: true, verbatimSymlinks: true })
 
 /** Write a file in one step, so that waiting processes never read a part of the file. */
 export const publishFile = (path: string, text: string): void => {
