@@ -48,10 +48,13 @@ export const objectShape = <Name extends string, Own extends z.core.$ZodLooseSha
   return z.object({ id: idText(prefix), object: z.literal(object), live_mode, ...own, ...created })
 }
 
+/** Members of every stored object, in the mode of a caller. */
+export type WrittenObject<AccountId> = Omit<OwnedObject, 'accountId'> & { readonly accountId: AccountId }
+
 /** Write a stored object: the shared members around its own. */
 export const objectToWire = <Name extends string, AccountId extends string | null, Own extends object>(
   object: Name,
-  { id, accountId, liveMode, createdAt }: Omit<OwnedObject, 'accountId'> & { readonly accountId: AccountId },
+  { id, accountId, liveMode, createdAt }: WrittenObject<AccountId>,
   own: Own,
 ) => ({ id, object, live_mode: liveMode, ...own, time_created: writeInstant(createdAt), account_id: accountId })
 

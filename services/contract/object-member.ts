@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { objectShape, objectToWire, type WrittenObject } from './answer-field.ts'
 import { clearable, fields, optional } from './field.ts'
 import { fixedMembers } from './fixed-member.ts'
 import type { JsonObject } from './json/json-path.ts'
@@ -100,6 +101,24 @@ export const optionalMember = <
   patch: described(clearable(format.body), texts, 'patch').transform(value => (value === null ? absent : value)),
 })
 
+/** Define a member with a default. A PATCH can replace the value, and cannot clear it. */
+export const replaceableMember = <const Wire extends string, Value, Answer extends z.ZodType, Written>(
+  wire: Wire,
+  absent: Value,
+  format: Format<Value, Written, Answer>,
+  texts: MemberTexts = {},
+): SettableMember<Wire, Value, Written, Answer> => ({
+  ...memberOf(wire, format, texts),
+  creation: optional(described(format.body, texts, 'creation')).transform(value => value ?? absent),
+  patch: described(format.body.optional(), texts, 'patch'),
+})
+
+/** Define a member that is fixed after the creation. */
+export const fixedAfterCreation = <Member extends { readonly patch: z.ZodType }>({
+  patch: _,
+  ...member
+}: Member): Omit<Member, 'patch'> => member
+
 /** Members of an object by their names in the domain, in the order of answers. */
 export type MemberTable = Readonly<
   Record<
@@ -116,17 +135,19 @@ export type MemberTable = Readonly<
   >
 >
 
-type SettableName<Table extends MemberTable> = {
-  [Name in keyof Table]: Table[Name] extends { readonly creation: z.ZodType } ? Name : never
+type NameWith<Table extends MemberTable, Side extends 'creation' | 'patch'> = {
+  [Name in keyof Table]: Table[Name] extends { readonly [side in Side]: z.ZodType } ? Name : never
 }[keyof Table]
 
 type Creation<Table extends MemberTable> = {
-  readonly [Name in SettableName<Table>]: z.output<NonNullable<Table[Name]['creation']>>
+  readonly [Name in NameWith<Table, 'creation'>]: z.output<NonNullable<Table[Name]['creation']>>
 }
 
 type Change<Table extends MemberTable> = {
-  readonly [Name in SettableName<Table>]?: Exclude<z.output<NonNullable<Table[Name]['patch']>>, undefined>
+  readonly [Name in NameWith<Table, 'patch'>]?: Exclude<z.output<NonNullable<Table[Name]['patch']>>, undefined>
 }
+
+type Values<Table extends MemberTable> = { readonly [Name in keyof Table]: Parameters<Table[Name]['write']>[0] }
 
 type AnswerShape<Table extends MemberTable> = { [Name in keyof Table as Table[Name]['wire']]: Table[Name]['answer'] }
 
@@ -135,10 +156,7 @@ export const answerShapeOf = <Table extends MemberTable>(members: Table): Answer
   Object.fromEntries(Object.values(members).map(({ wire, answer }) => [wire, answer])) as AnswerShape<Table>
 
 /** Write the members of an answer. */
-export const writeMembers = <Table extends MemberTable>(
-  members: Table,
-  values: { readonly [Name in keyof Table]: Parameters<Table[Name]['write']>[0] },
-) =>
+export const writeMembers = <Table extends MemberTable>(members: Table, values: Values<Table>) =>
   Object.fromEntries(
     Object.entries(members).map(([name, { wire, write }]) => [wire, write(values[name] as never)]),
   ) as { [Name in keyof Table as Table[Name]['wire']]: z.output<Table[Name]['answer']> }
@@ -147,29 +165,63 @@ export const writeMembers = <Table extends MemberTable>(
 export const changeableMembers = (members: MemberTable): readonly string[] =>
   Object.values(members).flatMap(({ wire, patch }) => (patch === undefined ? [] : [wire]))
 
-/** Return the shape of the body that creates an object. */
-export const creationOf = <Table extends MemberTable>(members: Table) => {
-  const settable = Object.entries(members).flatMap(([name, { wire, creation }]) =>
-    creation === undefined ? [] : [[name, wire, creation] as const],
+/** Return names in the domain and in the API of the members that a request can set, and their shapes. */
+const settableMembers = (members: MemberTable, side: 'creation' | 'patch') => {
+  const names = Object.entries(members).flatMap(([name, { wire, [side]: shape }]) =>
+    shape === undefined ? [] : [[name, wire, shape] as const],
   )
-  return fields(Object.fromEntries(settable.map(([, wire, creation]) => [wire, creation]))).transform(
-    sent => Object.fromEntries(settable.map(([name, wire]) => [name, sent[wire]])) as Creation<Table>,
-  )
+  return { names, shapes: Object.fromEntries(names.map(([, wire, shape]) => [wire, shape])) }
+}
+
+type Shapes = Readonly<Record<string, z.ZodType>>
+
+const pick = (sent: object, names: Shapes) => Object.fromEntries(Object.entries(sent).filter(([name]) => name in names))
+const omit = (sent: object, names: Shapes) =>
+  Object.fromEntries(Object.entries(sent).filter(([name]) => !(name in names)))
+
+/** Return the shape of the body that creates an object. `others`: members of the request that stay as they are. */
+export const creationOf = <Table extends MemberTable>(members: Table, others: Shapes = {}) => {
+  const { names, shapes } = settableMembers(members, 'creation')
+  return fields({ ...others, ...shapes }).transform(sent => {
+    const values = Object.fromEntries(names.map(([name, wire]) => [name, sent[wire]]))
+    return { ...pick(sent, others), ...values } as Creation<Table>
+  })
 }
 
 /**
  * Return the shape of the body that changes an object of a shape. Absent members do not change; null clears a member.
- * `sent`: the members of the body, for `refuseFixedChange`.
+ * `sent`: the members of the body, for `refuseFixedChange`. `others`: members of the request that stay as they are.
  */
-export const patchOf = <Table extends MemberTable>(members: Table, answer: z.ZodObject) => {
-  const settable = Object.entries(members).flatMap(([name, { wire, patch }]) =>
-    patch === undefined ? [] : [[name, wire, patch] as const],
-  )
-  const changeable = Object.fromEntries(settable.map(([, wire, patch]) => [wire, patch]))
-  return fields({ ...fixedMembers(answer), ...changeable }).transform(sent => ({
-    sent: sent as JsonObject,
+export const patchOf = <Table extends MemberTable>(members: Table, answer: z.ZodObject, others: Shapes = {}) => {
+  const { names, shapes } = settableMembers(members, 'patch')
+  return fields({ ...fixedMembers(answer), ...shapes, ...others }).transform(sent => ({
+    ...pick(sent, others),
+    sent: omit(sent, others) as JsonObject,
     change: Object.fromEntries(
-      settable.flatMap(([name, wire]) => (sent[wire] === undefined ? [] : [[name, sent[wire]]])),
+      names.flatMap(([name, wire]) => (sent[wire] === undefined ? [] : [[name, sent[wire]]])),
     ) as Change<Table>,
   }))
+}
+
+/**
+ * Define a stored object of the API by its members: the shapes of its answer and requests, and the writer of its answer.
+ * `others`: members of its requests that stay as they are, such as `dry_run`.
+ */
+export const defineObject = <Name extends string, Table extends MemberTable>(
+  prefix: string,
+  object: Name,
+  members: Table,
+  others?: Shapes,
+) => {
+  const shape = objectShape(prefix, object, answerShapeOf(members))
+  return {
+    members,
+    shape,
+    creation: creationOf(members, others),
+    patch: patchOf(members, shape, others),
+    /** Names in the API of the members that a PATCH can change. */
+    changeable: changeableMembers(members),
+    toWire: <AccountId extends string | null>(stored: WrittenObject<AccountId> & Values<Table>) =>
+      objectToWire(object, stored, writeMembers(members, stored)),
+  }
 }

@@ -1,4 +1,4 @@
-import { customerToWire } from '../../contract/registry/customer.ts'
+import { customerObject } from '../../contract/registry/customer.ts'
 import { emptyLocation } from '../../contract/registry/location.ts'
 import { locationEvent } from '../../contract/registry/location-view.ts'
 import { unambiguousArea } from '../../domain/geocoding/market-areas.ts'
@@ -37,7 +37,7 @@ const saveCustomer = async (
   const found = page.ok ? page.value.items[0] : undefined
   if (found !== undefined) return accepted(found.id)
   const customer = await createCustomer(transaction, { referenceId, displayName: null, metadata: {} }, transaction.at)
-  const data = customerToWire(customer)
+  const data = customerObject.toWire(customer)
   addOwnerEvent(transaction.effects, { type: 'customer.create', objectId: customer.id, data })
   return accepted(customer.id)
 }

@@ -5,7 +5,7 @@ import { type Html, html } from '../../web/ui-kit/html.ts'
 import type { Fault } from '../api.ts'
 import { enteredValue } from '../kit/object-text.ts'
 import { choice, field } from '../page-parts.ts'
-import { readText, writeText } from './line-formats.ts'
+import { readText, type TextFormat, writeText } from './line-formats.ts'
 import type { FormMember } from './object-kind.ts'
 
 /** Mark members that the inputs of a form made as the body of a request. */
@@ -51,11 +51,13 @@ const valueAt = (object: unknown, name: string): unknown =>
 
 const isEmpty = (value: unknown): boolean => isObject(value) && Object.keys(value).length === 0
 
-/** Return the inputs of the members of an object that have a label, and their values. */
-export const membersOf = (table: MemberTable) => {
-  const members = Object.values(table).flatMap(({ wire: name, form, isRequired }): readonly FormMember[] =>
-    form === undefined ? [] : [{ name, isRequired: isRequired === true, ...form }],
-  )
+/** Return the inputs of the members of an object that have a label, and their values. `formats`: by names in the API. */
+export const membersOf = (table: MemberTable, formats: Readonly<Record<string, TextFormat>> = {}) => {
+  const members = Object.values(table).flatMap(({ wire: name, form, isRequired }): readonly FormMember[] => {
+    const { [name]: format } = formats
+    if (form === undefined) return []
+    return [{ name, isRequired: isRequired === true, ...form, ...(format === undefined ? {} : { format }) }]
+  })
   const editable = (object: Readonly<Record<string, unknown>>) =>
     Object.fromEntries(members.map(({ name }) => [name, isEmpty(object[name]) ? null : object[name]]))
   return { members, editable }

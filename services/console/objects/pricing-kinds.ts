@@ -3,6 +3,7 @@ import {
   calendarCreate,
   calendarDelete,
   calendarList,
+  calendarObject,
   calendarRetrieve,
   calendarUpdate,
 } from '../../contract/calendars/calendar.ts'
@@ -15,6 +16,7 @@ import { dataTable, type TableView } from '../kit/data-table.ts'
 import { chargeChangeEffects, chargeDeletionEffects } from './charge-effects.ts'
 import { chargeTerms } from './charge-terms.ts'
 import { days, dayTypes, namedDays, numberFormat, powerSteps } from './line-formats.ts'
+import { membersOf } from './object-form.ts'
 import type { FormMember, ObjectKind } from './object-kind.ts'
 import { createdColumn, deletionOf, nameColumn } from './registry-kinds.ts'
 import { historySection } from './tariff-kind.ts'
@@ -220,38 +222,8 @@ export const calendarKind: ObjectKind<CalendarWire & { readonly dates?: readonly
     }
   },
   example: { name: 'Berlin', country_code: 'DE', state: 'BE' },
-  members: [
-    { name: 'name', label: 'Name', isRequired: true },
-    { name: 'country_code', label: 'Country', hint: 'Such as DE. The calendar begins with its public holidays.' },
-    { name: 'state', label: 'State', hint: 'Code or name, such as BE. It has its own public holidays.' },
-    {
-      name: 'add',
-      label: 'Holidays to add',
-      format: namedDays,
-      hint: 'One on each line: date and name, such as 2026-12-24 Christmas Eve.',
-    },
-    {
-      name: 'remove',
-      label: 'Holidays to leave out',
-      format: days,
-      hint: 'One date on each line, such as 2026-08-15.',
-    },
-    {
-      name: 'day_types',
-      label: 'Special days',
-      format: dayTypes,
-      hint: 'One type on each line: name, colon and dates, such as fair: 2026-09-19, 2026-09-20.',
-    },
-  ],
+  ...membersOf(calendarObject.members, { add: namedDays, remove: days, day_types: dayTypes }),
   lockedBy: one => (one.account_id === null ? 'This calendar is shared by all accounts and cannot be changed.' : null),
-  editable: ({ name, country_code, state, add, remove, day_types }) => ({
-    name,
-    country_code,
-    state,
-    add,
-    remove,
-    day_types,
-  }),
   deletions: [deletionOf('Locations with this calendar return to the calendar of their country.')],
   hasDryRun: true,
 }

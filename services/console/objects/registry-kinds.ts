@@ -3,7 +3,7 @@ import {
   customerCreate,
   customerDelete,
   customerList,
-  customerMembers,
+  customerObject,
   customerRetrieve,
   customerUpdate,
 } from '../../contract/registry/customer.ts'
@@ -12,7 +12,7 @@ import {
   deviceCreate,
   deviceDelete,
   deviceList,
-  deviceMembers,
+  deviceObject,
   deviceRetrieve,
   deviceUpdate,
 } from '../../contract/registry/device.ts'
@@ -204,7 +204,7 @@ export const deviceKind: ObjectKind<DeviceWire> = {
     ['View corrections', `/console/corrections?device_id=${id}`],
   ],
   example: { reference_id: 'charger-4711' },
-  ...membersOf(deviceMembers),
+  ...membersOf(deviceObject.members),
   deletions: [
     {
       name: 'delete',
@@ -247,7 +247,7 @@ export const customerKind: ObjectKind<CustomerWire> = {
   ],
   linksOf: ({ id }) => [['View costs', `/console/costs?object=${id}`]],
   example: { reference_id: 'tenant-12' },
-  ...membersOf(customerMembers),
+  ...membersOf(customerObject.members),
   deletions: [
     {
       name: 'delete',

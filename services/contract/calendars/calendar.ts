@@ -1,59 +1,24 @@
 import { z } from 'zod'
-import { type Calendar, holidaysOf, maxCalendarDates, type NamedDay } from '../../domain/calendar/calendar.ts'
+import {
+  type Calendar,
+  type DayTypeDays,
+  holidaysOf,
+  maxCalendarDates,
+  type NamedDay,
+} from '../../domain/calendar/calendar.ts'
 import { civilDate, writeDate } from '../../domain/civil-date.ts'
 import { maxDayTypes } from '../../domain/tariff/special-days.ts'
-import { dateText, exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
+import { dateText, exampleObject, idText, objectToWire, orNull } from '../answer-field.ts'
 import { dryRunMember, dryRunParameter } from '../dry-run.ts'
-import { clearable, fields, listOf, localDate, optional, text } from '../field.ts'
-import { fixedMembers } from '../fixed-member.ts'
+import { fields, listOf, localDate, text } from '../field.ts'
 import { listing, listParameters } from '../list.ts'
+import { defineObject, optionalMember, replaceableMember, requiredMember } from '../object-member.ts'
 import { currentRoute, defineOperation, deletion, retrieval } from '../operation.ts'
 import { parameters, wholeNumber } from '../parameter.ts'
 import { countryCode } from '../registry/postal-address.ts'
 import { dayTypeName } from '../tariffs/read-tariff-terms.ts'
 
 const namedDayShape = z.object({ date: dateText, name: z.string() }).meta({ component: 'NamedDay' })
-
-export const calendarShape = objectShape('cal', 'calendar', {
-  name: z.string(),
-  country_code: orNull(z.string()).describe('Country of the public holidays, ISO 3166-1 alpha-2.'),
-  state: orNull(z.string()).describe('State of the country.'),
-  add: z.array(namedDayShape).describe('Holidays in addition to those of the country.'),
-  remove: z.array(dateText).describe('Public holidays of the country that the calendar leaves out.'),
-  day_types: z
-    .array(z.object({ name: z.string(), dates: z.array(dateText) }).meta({ component: 'DayType' }))
-    .describe('Special days. A schedule names them by # and the name.'),
-}).extend({ account_id: orNull(idText('acc')).describe('Null for calendars of countries, which all accounts share.') })
-
-const calendarWithDates = calendarShape.extend({
-  dates: z.array(namedDayShape).describe('All holidays, or those of the year of the request.'),
-})
-
-export type CalendarWire = z.output<typeof calendarShape>
-
-const namedDayToWire = ({ day, name }: NamedDay) => ({ date: writeDate(day), name })
-
-/** Write a calendar without its dates. */
-export const calendarToWire = (calendar: Calendar): CalendarWire =>
-  objectToWire('calendar', calendar, {
-    name: calendar.name,
-    country_code: calendar.countryCode,
-    state: calendar.state,
-    add: calendar.add.map(namedDayToWire),
-    remove: calendar.remove.map(writeDate),
-    day_types: calendar.dayTypes.map(({ name, days }) => ({ name, dates: days.map(writeDate) })),
-  })
-
-/** Write a calendar with its holidays, of one year or of all. */
-export const calendarWithDatesToWire = (
-  calendar: Calendar,
-  year: number | null,
-): z.output<typeof calendarWithDates> => ({
-  ...calendarToWire(calendar),
-  dates: holidaysOf(calendar)
-    .filter(({ day }) => year === null || civilDate(day).year === year)
-    .map(namedDayToWire),
-})
 
 const dates = listOf(localDate, { max: maxCalendarDates })
 const namedDays = listOf(
@@ -72,31 +37,100 @@ const dayTypes = listOf(
   { max: maxDayTypes },
 )
 
+const namedDayToWire = ({ day, name }: NamedDay) => ({ date: writeDate(day), name })
+
+const optionalText = { body: text(), answer: orNull(z.string()) }
 const describeCountry = 'The calendar begins with the public holidays of the country, 2000 to 2040.'
-const describeState = 'Code or name of a state of the country, with its own public holidays.'
-const changes = {
-  add: namedDays.describe('Holidays to add.'),
-  remove: dates.describe('Public holidays of the country to leave out.'),
-  day_types: dayTypes.describe('Special days by name.'),
-}
 
-/** Members of a calendar that a PATCH changes. */
-export const changeableCalendarFields = {
-  name: text().optional(),
-  country_code: clearable(countryCode).describe(`${describeCountry} Another country replaces these days.`),
-  state: clearable(text()).describe(describeState),
-  add: changes.add.optional().describe('Replaces all added holidays.'),
-  remove: changes.remove.optional().describe('Replaces all removed holidays.'),
-  day_types: changes.day_types.optional().describe('Replaces all special days.'),
-}
+const calendarMembers = {
+  name: requiredMember('name', { body: text(), answer: z.string() }, { form: { label: 'Name' } }),
+  countryCode: optionalMember(
+    'country_code',
+    null,
+    { body: countryCode, answer: orNull(z.string()) },
+    {
+      creation: describeCountry,
+      patch: `${describeCountry} Another country replaces these days.`,
+      answer: 'Country of the public holidays, ISO 3166-1 alpha-2.',
+      form: { label: 'Country', hint: 'Such as DE. The calendar begins with its public holidays.' },
+    },
+  ),
+  state: optionalMember('state', null, optionalText, {
+    each: 'Code or name of a state of the country, with its own public holidays.',
+    answer: 'State of the country.',
+    form: { label: 'State', hint: 'Code or name, such as BE. It has its own public holidays.' },
+  }),
+  add: replaceableMember(
+    'add',
+    [],
+    {
+      body: namedDays,
+      answer: z.array(namedDayShape),
+      write: (added: readonly NamedDay[]) => added.map(namedDayToWire),
+    },
+    {
+      creation: 'Holidays to add.',
+      patch: 'Replaces all added holidays.',
+      answer: 'Holidays in addition to those of the country.',
+      form: {
+        label: 'Holidays to add',
+        hint: 'One on each line: date and name, such as 2026-12-24 Christmas Eve.',
+      },
+    },
+  ),
+  remove: replaceableMember(
+    'remove',
+    [],
+    { body: dates, answer: z.array(dateText), write: (removed: readonly number[]) => removed.map(writeDate) },
+    {
+      creation: 'Public holidays of the country to leave out.',
+      patch: 'Replaces all removed holidays.',
+      answer: 'Public holidays of the country that the calendar leaves out.',
+      form: { label: 'Holidays to leave out', hint: 'One date on each line, such as 2026-08-15.' },
+    },
+  ),
+  dayTypes: replaceableMember(
+    'day_types',
+    [],
+    {
+      body: dayTypes,
+      answer: z.array(z.object({ name: z.string(), dates: z.array(dateText) }).meta({ component: 'DayType' })),
+      write: (types: readonly DayTypeDays[]) => types.map(({ name, days }) => ({ name, dates: days.map(writeDate) })),
+    },
+    {
+      creation: 'Special days by name.',
+      patch: 'Replaces all special days.',
+      answer: 'Special days. A schedule names them by # and the name.',
+      form: {
+        label: 'Special days',
+        hint: 'One type on each line: name, colon and dates, such as fair: 2026-09-19, 2026-09-20.',
+      },
+    },
+  ),
+} as const
 
-const example: CalendarWire = objectToWire('calendar', exampleObject('cal'), {
-  name: 'Bavaria and our fairs',
-  country_code: 'DE',
-  state: 'BY',
-  add: [{ date: '2026-12-24', name: 'Christmas Eve' }],
-  remove: ['2026-08-15'],
-  day_types: [{ name: 'fair', dates: ['2026-09-19', '2026-09-20'] }],
+/** Calendar of the API. */
+export const calendarObject = defineObject('cal', 'calendar', calendarMembers, { dry_run: dryRunMember })
+
+export const calendarShape = calendarObject.shape.extend({
+  account_id: orNull(idText('acc')).describe('Null for calendars of countries, which all accounts share.'),
+})
+
+const calendarWithDates = calendarShape.extend({
+  dates: z.array(namedDayShape).describe('All holidays, or those of the year of the request.'),
+})
+
+export type CalendarWire = z.output<typeof calendarShape>
+
+/** Write a calendar with its holidays, of one year or of all. */
+export const calendarWithDatesToWire = (
+  calendar: Calendar,
+  year: number | null,
+): z.output<typeof calendarWithDates> => ({
+  ...calendarObject.toWire(calendar),
+  dates: holidaysOf(calendar)
+    .filter(({ day }) => year === null || civilDate(day).year === year)
+    .map(namedDayToWire),
 })
 
 const exampleBody = {
@@ -107,6 +141,8 @@ const exampleBody = {
   remove: ['2026-08-15'],
   day_types: [{ name: 'fair', dates: ['2026-09-19', '2026-09-20'] }],
 }
+
+const example: CalendarWire = objectToWire('calendar', exampleObject('cal'), exampleBody)
 
 const tag = 'Calendars'
 const answer = { name: 'Calendar', shape: calendarShape }
@@ -121,15 +157,7 @@ export const calendarCreate = defineOperation({
   routes: currentRoute('POST', '/calendars'),
   query: parameters({ dry_run: dryRunParameter }),
   dryRun: true,
-  body: fields({
-    dry_run: dryRunMember,
-    name: text(),
-    country_code: optional(countryCode).describe(describeCountry),
-    state: optional(text()).describe(describeState),
-    add: optional(changes.add),
-    remove: optional(changes.remove),
-    day_types: optional(changes.day_types),
-  }),
+  body: calendarObject.creation,
   answer,
   status: 201,
   idempotent: true,
@@ -171,7 +199,7 @@ export const calendarUpdate = defineOperation({
   routes: currentRoute('PATCH', '/calendars/{id}'),
   query: parameters({ dry_run: dryRunParameter }),
   dryRun: true,
-  body: fields({ ...fixedMembers(calendarShape), ...changeableCalendarFields, dry_run: dryRunMember }),
+  body: calendarObject.patch,
   answer,
   status: 200,
   refusals: ['field_immutable', 'day_type_not_found', 'schedule_overlap'],

@@ -1,37 +1,36 @@
 import { z } from 'zod'
-import type { Market } from '../../domain/registry/market.ts'
-import { count, exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
-import { clearable, currencyCode, fields, optional, text } from '../field.ts'
-import { fixedMembers } from '../fixed-member.ts'
+import { count, exampleObject, idText, objectToWire, orNull } from '../answer-field.ts'
+import { currencyCode, text } from '../field.ts'
 import { listing, listParameters } from '../list.ts'
+import { answerMember, defineObject, fixedAfterCreation, optionalMember, requiredMember } from '../object-member.ts'
 import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
 
-const zoneDescription =
-  'Time zone in whose days and weeks the prices repeat. Forecasts follow it. Null: that of the area, else of the first location with the source, else UTC.'
+const optionalText = { body: text(), answer: orNull(z.string()) }
 
-const marketShape = objectShape('mrs', 'market_source', {
-  display_name: z.string(),
-  currency_code: z.string(),
-  area: orNull(z.string()).describe('The market area of the prices, such as DE-LU.'),
-  timezone: orNull(z.string()).describe(zoneDescription),
-  resolution_minutes: orNull(count).describe('Length of the intervals of the market; null if the length varies.'),
-  price_revision: count.describe('Increases with every change of the prices.'),
-}).extend({
+const marketMembers = {
+  displayName: requiredMember('display_name', { body: text(), answer: z.string() }),
+  currencyCode: fixedAfterCreation(requiredMember('currency_code', { body: currencyCode, answer: z.string() })),
+  area: fixedAfterCreation(
+    optionalMember('area', null, optionalText, { answer: 'The market area of the prices, such as DE-LU.' }),
+  ),
+  timezone: optionalMember('timezone', null, optionalText, {
+    each: 'Time zone in whose days and weeks the prices repeat. Forecasts follow it. Null: that of the area, else of the first location with the source, else UTC.',
+  }),
+  resolutionMinutes: answerMember(
+    'resolution_minutes',
+    orNull(count).describe('Length of the intervals of the market; null if the length varies.'),
+  ),
+  priceRevision: answerMember('price_revision', count.describe('Increases with every change of the prices.')),
+} as const
+
+/** Market source of the API. */
+export const marketObject = defineObject('mrs', 'market_source', marketMembers)
+
+const marketShape = marketObject.shape.extend({
   account_id: orNull(idText('acc')).describe('Null for sources that all accounts share.'),
 })
 
 export type MarketWire = z.output<typeof marketShape>
-
-/** Write a market source. */
-export const marketToWire = (market: Market): MarketWire =>
-  objectToWire('market_source', market, {
-    display_name: market.displayName,
-    currency_code: market.currencyCode,
-    area: market.area,
-    timezone: market.timezone,
-    resolution_minutes: market.resolutionMinutes,
-    price_revision: market.priceRevision,
-  })
 
 const example: MarketWire = objectToWire('market_source', exampleObject('mrs'), {
   display_name: 'Own day-ahead prices',
@@ -54,12 +53,7 @@ export const marketCreate = defineOperation({
   access: 'all',
   operator: true,
   routes: sameRoute('POST', '/markets'),
-  body: fields({
-    display_name: text(),
-    currency_code: currencyCode,
-    area: optional(text()),
-    timezone: optional(text()).describe(zoneDescription),
-  }),
+  body: marketObject.creation,
   answer,
   status: 201,
   idempotent: true,
@@ -90,12 +84,6 @@ export const marketRetrieve = defineOperation({
   routes: sameRoute('GET', '/markets/{id}'),
 })
 
-/** Members of a market source that a PATCH changes. */
-export const marketPatch = {
-  display_name: text().optional(),
-  timezone: clearable(text()).describe(zoneDescription),
-}
-
 export const marketUpdate = defineOperation({
   id: 'market_update',
   summary: 'Update a market source',
@@ -105,7 +93,7 @@ export const marketUpdate = defineOperation({
   access: 'all',
   operator: true,
   routes: sameRoute('PATCH', '/markets/{id}'),
-  body: fields({ ...fixedMembers(marketShape), ...marketPatch }),
+  body: marketObject.patch,
   answer,
   status: 200,
   refusals: ['field_immutable'],

@@ -1,15 +1,13 @@
 import { z } from 'zod'
-import type { Customer } from '../../domain/registry/customer.ts'
-import { exampleObject, idText, objectShape, objectToWire } from '../answer-field.ts'
+import { exampleObject, idText, objectToWire } from '../answer-field.ts'
 import { text } from '../field.ts'
 import { listing, listParameters } from '../list.ts'
-import { answerMember, answerShapeOf, creationOf, patchOf, writeMembers } from '../object-member.ts'
+import { answerMember, defineObject } from '../object-member.ts'
 import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
 import { cursorReferences, customerOnly } from '../reference.ts'
 import { displayNameMember, metadataMember, referenceMember } from './own-members.ts'
 
-/** Members of a customer. */
-export const customerMembers = {
+const customerMembers = {
   referenceId: referenceMember({ answer: "The caller's own reference." }),
   displayName: displayNameMember(),
   locationIds: answerMember(
@@ -20,13 +18,12 @@ export const customerMembers = {
   metadata: metadataMember(),
 } as const
 
-export const customerShape = objectShape('cus', 'customer', answerShapeOf(customerMembers))
+/** Customer of the API. */
+export const customerObject = defineObject('cus', 'customer', customerMembers)
+
+export const customerShape = customerObject.shape
 
 export type CustomerWire = z.output<typeof customerShape>
-
-/** Write a customer. */
-export const customerToWire = (customer: Customer): CustomerWire =>
-  objectToWire('customer', customer, writeMembers(customerMembers, customer))
 
 const example: CustomerWire = objectToWire('customer', exampleObject('cus'), {
   reference_id: 'household-17',
@@ -44,7 +41,7 @@ export const customerCreate = defineOperation({
   tag: 'Customers',
   access: 'all',
   routes: sameRoute('POST', '/customers'),
-  body: creationOf(customerMembers),
+  body: customerObject.creation,
   answer,
   status: 201,
   idempotent: true,
@@ -81,7 +78,7 @@ export const customerUpdate = defineOperation({
   access: 'all',
   routes: sameRoute('PATCH', '/customers/{id}'),
   references: { id: customerOnly },
-  body: patchOf(customerMembers, customerShape),
+  body: customerObject.patch,
   answer,
   status: 202,
   refusals: ['reference_id_taken', 'field_immutable'],

@@ -1,19 +1,17 @@
 import { z } from 'zod'
 import type { RegisterProperties } from '../../domain/record/reading-rules.ts'
-import type { Device } from '../../domain/registry/device.ts'
-import { exampleObject, instantOrNull, instantText, objectShape, objectToWire, orNull } from '../answer-field.ts'
+import { exampleObject, instantOrNull, instantText, objectToWire, orNull } from '../answer-field.ts'
 import { dryRunParameter } from '../dry-run.ts'
 import { objectIdentifier, referenceId, text } from '../field.ts'
 import { listing, listParameters } from '../list.ts'
-import { answerMember, answerShapeOf, creationOf, patchOf, requiredMember, writeMembers } from '../object-member.ts'
+import { answerMember, defineObject, requiredMember } from '../object-member.ts'
 import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
 import { parameters } from '../parameter.ts'
 import { cursorReferences, deviceOnly, locationOnly } from '../reference.ts'
 import { displayNameMember, metadataMember, referenceForm } from './own-members.ts'
 import { registerMember, registerToWire } from './register.ts'
 
-/** Members of a device. `lastSeenAt`: time (ms) of its newest record, or null. */
-export const deviceMembers = {
+const deviceMembers = {
   referenceId: requiredMember(
     'reference_id',
     { body: referenceId, answer: z.string() },
@@ -29,13 +27,12 @@ export const deviceMembers = {
   metadata: metadataMember(),
 } as const
 
-export const deviceShape = objectShape('dev', 'device', answerShapeOf(deviceMembers))
+/** Device of the API. `lastSeenAt`: time (ms) of its newest record, or null. */
+export const deviceObject = defineObject('dev', 'device', deviceMembers)
+
+export const deviceShape = deviceObject.shape
 
 export type DeviceWire = z.output<typeof deviceShape>
-
-/** Write a device. */
-export const deviceToWire = (device: Device & { readonly lastSeenAt: number | null }): DeviceWire =>
-  objectToWire('device', device, writeMembers(deviceMembers, device))
 
 const exampleRegister: RegisterProperties = {
   kind: 'LIFETIME',
@@ -64,7 +61,7 @@ export const deviceCreate = defineOperation({
   routes: sameRoute('POST', '/devices'),
   query: parameters({ dry_run: dryRunParameter }),
   dryRun: true,
-  body: creationOf(deviceMembers),
+  body: deviceObject.creation,
   answer,
   status: 201,
   idempotent: true,
@@ -115,7 +112,7 @@ export const deviceUpdate = defineOperation({
   references: { id: deviceOnly },
   query: parameters({ dry_run: dryRunParameter }),
   dryRun: true,
-  body: patchOf(deviceMembers, deviceShape),
+  body: deviceObject.patch,
   answer,
   status: 200,
   refusals: ['reference_id_taken', 'field_immutable'],

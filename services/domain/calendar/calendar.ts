@@ -2,6 +2,7 @@ import type { LocationCalendar } from '../charge/location-calendar.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { daysOfName, maxDayTypes } from '../tariff/special-days.ts'
 import type { SpecialDay } from '../tariff/tariff.ts'
+import type { SharedObject } from '../tenant.ts'
 
 /** Named local day, as a day number of `civil-date.ts`. */
 export type NamedDay = { readonly day: number; readonly name: string }
@@ -20,21 +21,18 @@ export type CalendarDates = {
   readonly dayTypes: readonly DayTypeDays[]
 }
 
-/** Calendar to write. */
-export type CalendarDraft = CalendarDates & {
+/** Values of a calendar that a request can set. */
+export type CalendarInput = Omit<CalendarDates, 'countryDays'> & {
   readonly name: string
   readonly countryCode: string | null
   readonly state: string | null
 }
 
-/** Stored calendar. A calendar without an account is shared and has no mode. `createdAt` in ms. */
-export type StoredCalendar = CalendarDraft & {
-  readonly id: string
-  readonly accountId: string | null
-  readonly liveMode: boolean | null
-  readonly revision: number
-  readonly createdAt: number
-}
+/** Calendar to write. */
+export type CalendarDraft = CalendarInput & CalendarDates
+
+/** Stored calendar. `createdAt` in ms. */
+export type StoredCalendar = SharedObject & CalendarDraft & { readonly revision: number }
 
 /** Calendar in the mode of a caller. */
 export type Calendar = StoredCalendar & { readonly liveMode: boolean }

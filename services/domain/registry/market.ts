@@ -1,8 +1,7 @@
-/** Stored market source. A source without an account is shared and has no mode. `createdAt` in ms. */
-export type StoredMarket = {
-  readonly id: string
-  readonly accountId: string | null
-  readonly liveMode: boolean | null
+import type { SharedObject } from '../tenant.ts'
+
+/** Stored market source. `createdAt` in ms. */
+export type StoredMarket = SharedObject & {
   readonly displayName: string
   readonly currencyCode: string
   readonly area: string | null
@@ -11,7 +10,6 @@ export type StoredMarket = {
   readonly resolutionMinutes: number | null
   readonly importer: string | null
   readonly priceRevision: number
-  readonly createdAt: number
 }
 
 /** Market source in the mode of a caller. */

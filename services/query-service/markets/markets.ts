@@ -5,9 +5,8 @@ import {
   marketCreate,
   marketDelete,
   marketList,
-  marketPatch,
+  marketObject,
   marketRetrieve,
-  marketToWire,
   marketUpdate,
 } from '../../contract/markets/market.ts'
 import { marketPriceList, marketPricePut } from '../../contract/markets/market-price.ts'
@@ -27,7 +26,7 @@ import {
   updateMarket,
 } from '../../platform/postgres/pricing/markets.ts'
 import { withOperator, withTenant } from '../../platform/postgres/transaction.ts'
-import { type Change, change, omitUndefined, publishRecosts, tenantOf, writeAudit } from '../change.ts'
+import { type Change, change, publishRecosts, tenantOf, writeAudit } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerWork } from '../work-thread/run-work.ts'
 
@@ -37,7 +36,7 @@ type Caller = Pick<RequestOf<Operation>, 'caller'>
 const liveModeOf = ({ liveMode }: StoredMarket, { caller }: Caller): boolean => liveMode ?? caller.liveMode
 
 const toWire = (market: StoredMarket, request: Caller): MarketWire =>
-  marketToWire({ ...market, liveMode: liveModeOf(market, request) })
+  marketObject.toWire({ ...market, liveMode: liveModeOf(market, request) })
 
 const noMarket = noObject('market source')
 
@@ -81,11 +80,11 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       const before = await lockMarket(transaction, request.id)
       if (before === null) return noMarket
       const advice = 'create another market source'
-      const refusal = refuseFixedChange(request.body, toWire(before, request), Object.keys(marketPatch), advice)
+      const { sent, change: patch } = request.body
+      const refusal = refuseFixedChange(sent, toWire(before, request), marketObject.changeable, advice)
       if (refusal !== null) return { ok: false, refusal }
-      const { display_name: displayName, timezone } = request.body
-      if (!isZone(dependencies, timezone ?? null)) return unknownZone
-      const market = await updateMarket(transaction, before, omitUndefined({ displayName, timezone }))
+      if (!isZone(dependencies, patch.timezone ?? null)) return unknownZone
+      const market = await updateMarket(transaction, before, patch)
       return accepted({ value: toWire(market, request), events: [] })
     }),
   )
@@ -124,16 +123,15 @@ const listPricesBinding = (dependencies: QueryServiceDependencies): Binding =>
 export const marketOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(marketCreate, request =>
     changeMarket(dependencies, marketCreate, request, async transaction => {
-      const { display_name: displayName, currency_code: currencyCode, area = null, timezone = null } = request.body
-      if (!dependencies.isCurrency(currencyCode)) {
+      if (!dependencies.isCurrency(request.body.currencyCode)) {
         return refused(
           'field_invalid',
           'currency_code must be the code of a currency in use, such as EUR',
           'currency_code',
         )
       }
-      if (!isZone(dependencies, timezone)) return unknownZone
-      const draft = { displayName, currencyCode, area, timezone, resolutionMinutes: null, importer: null }
+      if (!isZone(dependencies, request.body.timezone)) return unknownZone
+      const draft = { ...request.body, resolutionMinutes: null, importer: null }
       return accepted({ value: toWire(await createMarket(transaction, draft, request.at), request), events: [] })
     }),
   ),

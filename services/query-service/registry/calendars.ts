@@ -3,11 +3,10 @@ import {
   calendarCreate,
   calendarDelete,
   calendarList,
+  calendarObject,
   calendarRetrieve,
-  calendarToWire,
   calendarUpdate,
   calendarWithDatesToWire,
-  changeableCalendarFields,
 } from '../../contract/calendars/calendar.ts'
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import type { RequestOf } from '../../contract/operation.ts'
@@ -15,6 +14,7 @@ import { locationEvent } from '../../contract/registry/location-view.ts'
 import {
   type Calendar,
   type CalendarDraft,
+  type CalendarInput,
   calendarChange,
   locationCalendarOf,
   type StoredCalendar,
@@ -59,7 +59,7 @@ const calendarChanged = (
   tenant: Tenant,
   recostRequests: readonly OutboxMessage[] = [],
 ): Change<CalendarWire> => {
-  const value = calendarToWire(calendarOf(stored, tenant))
+  const value = calendarObject.toWire(calendarOf(stored, tenant))
   const type = `calendar.${verb}`
   return {
     value,
@@ -69,12 +69,16 @@ const calendarChanged = (
   }
 }
 
-type CalendarFields = Omit<CalendarDraft, 'countryDays'>
+/** Refuse a calendar with invalid dates. */
+const validated = (draft: CalendarDraft): Result<CalendarDraft> => {
+  const refusal = validateCalendar(draft)
+  return refusal === null ? accepted(draft) : { ok: false, refusal }
+}
 
 /** Add the public holidays of the country to a calendar. Refuses an unknown country or state, and invalid dates. */
 const draftOf = async (
   dependencies: QueryServiceDependencies,
-  given: CalendarFields,
+  given: CalendarInput,
   at: number,
 ): Promise<Result<CalendarDraft>> => {
   const { countryCode, state } = given
@@ -82,31 +86,19 @@ const draftOf = async (
     return refused('field_required', 'country_code is required with state', 'country_code')
   const country = countryCode === null ? accepted(null) : await publicHolidaysOf(dependencies, countryCode, state, at)
   if (!country.ok) return country
-  const draft = { ...given, state: country.value?.state ?? null, countryDays: country.value?.days ?? [] }
-  const refusal = validateCalendar(draft)
-  return refusal === null ? accepted(draft) : { ok: false, refusal }
+  return validated({ ...given, state: country.value?.state ?? null, countryDays: country.value?.days ?? [] })
 }
 
 /** Return a stored calendar with the members of a PATCH. The stored holidays of an unchanged country stay. */
 const patched = async (
   dependencies: QueryServiceDependencies,
   before: StoredCalendar,
-  { body, at }: RequestOf<typeof calendarUpdate>,
+  { body: { change }, at }: RequestOf<typeof calendarUpdate>,
 ): Promise<Result<CalendarDraft>> => {
-  const countryCode = body.country_code === undefined ? before.countryCode : body.country_code
-  const stateBefore = countryCode === before.countryCode ? before.state : null
-  const given: CalendarFields = {
-    name: body.name ?? before.name,
-    countryCode,
-    state: body.state === undefined ? stateBefore : body.state,
-    add: body.add ?? before.add,
-    remove: body.remove ?? before.remove,
-    dayTypes: body.day_types ?? before.dayTypes,
-  }
-  if (given.countryCode !== before.countryCode || given.state !== before.state) return draftOf(dependencies, given, at)
-  const draft = { ...given, countryDays: before.countryDays }
-  const refusal = validateCalendar(draft)
-  return refusal === null ? accepted(draft) : { ok: false, refusal }
+  const { countryCode = before.countryCode } = change
+  const given = { ...before, state: countryCode === before.countryCode ? before.state : null, ...change }
+  const isSameCountry = given.countryCode === before.countryCode && given.state === before.state
+  return isSameCountry ? validated(given) : draftOf(dependencies, given, at)
 }
 
 /** Price the locations of a changed calendar again: the first page now, the others in the background. */
@@ -140,9 +132,8 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       const locked = await lockCalendar(transaction, request.id)
       if (!locked.ok) return locked
       const before = locked.value
-      const { dry_run: _, ...sent } = request.body
-      const shown = calendarToWire(calendarOf(before, transaction))
-      const fixedFieldRefusal = refuseFixedChange(sent, shown, Object.keys(changeableCalendarFields))
+      const shown = calendarObject.toWire(calendarOf(before, transaction))
+      const fixedFieldRefusal = refuseFixedChange(request.body.sent, shown, calendarObject.changeable)
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
       const draft = await patched(dependencies, before, request)
       if (!draft.ok) return draft
@@ -158,9 +149,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
 /** Bind the operations on calendars. */
 export const calendarOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(calendarCreate, async request => {
-    const { name, country_code: countryCode = null, state = null, add = [], remove = [], day_types } = request.body
-    const given = { name, countryCode, state, add, remove, dayTypes: day_types ?? [] }
-    const draft = await draftOf(dependencies, given, request.at)
+    const draft = await draftOf(dependencies, request.body, request.at)
     return changeOrRehearse(dependencies, calendarCreate, request, async transaction => {
       if (!draft.ok) return draft
       return accepted(
@@ -170,7 +159,7 @@ export const calendarOperations = (dependencies: QueryServiceDependencies): read
   }),
   bind(calendarList, request =>
     answerList(dependencies, request, '/calendars', listCalendars, calendars =>
-      calendars.map(calendar => calendarToWire(calendarOf(calendar, tenantOf(request)))),
+      calendars.map(calendar => calendarObject.toWire(calendarOf(calendar, tenantOf(request)))),
     ),
   ),
   bind(calendarRetrieve, request =>

@@ -1,12 +1,11 @@
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
-import { changeableMembers } from '../../contract/object-member.ts'
 import {
+  type CustomerWire,
   customerCreate,
   customerDelete,
   customerList,
-  customerMembers,
+  customerObject,
   customerRetrieve,
-  customerToWire,
   customerUpdate,
 } from '../../contract/registry/customer.ts'
 import { locationEvent } from '../../contract/registry/location-view.ts'
@@ -27,8 +26,8 @@ import { answerList, answerOne } from '../list.ts'
 
 const noCustomer = noObject('customer')
 
-const customerChange = (type: string, customer: Customer): Change<ReturnType<typeof customerToWire>> => {
-  const wireCustomer = customerToWire(customer)
+const customerChange = (type: string, customer: Customer): Change<CustomerWire> => {
+  const wireCustomer = customerObject.toWire(customer)
   return { value: wireCustomer, events: [{ type, objectId: customer.id, data: wireCustomer }] }
 }
 
@@ -45,16 +44,18 @@ export const customerOperations = (dependencies: QueryServiceDependencies): read
       request,
       '/customers',
       (transaction, page) => listCustomers(transaction, { referenceId: request.query.reference_id ?? null }, page),
-      customers => customers.map(customerToWire),
+      customers => customers.map(customerObject.toWire),
     ),
   ),
-  bind(customerRetrieve, request => answerOne(dependencies, request, retrieveCustomer, noCustomer, customerToWire)),
+  bind(customerRetrieve, request =>
+    answerOne(dependencies, request, retrieveCustomer, noCustomer, customerObject.toWire),
+  ),
   bind(customerUpdate, request =>
     change(dependencies, customerUpdate, request, async transaction => {
       const { sent, change: customerChanges } = request.body
       const before = await retrieveCustomer(transaction, request.id)
       const fixedFieldRefusal =
-        before === null ? null : refuseFixedChange(sent, customerToWire(before), changeableMembers(customerMembers))
+        before === null ? null : refuseFixedChange(sent, customerObject.toWire(before), customerObject.changeable)
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
       const customer = await updateCustomer(transaction, request.id, customerChanges)
       return customer.ok ? accepted(customerChange('customer.update', customer.value)) : customer

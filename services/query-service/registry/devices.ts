@@ -1,15 +1,13 @@
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import { type PageRequest, pageRequest } from '../../contract/list.ts'
-import { changeableMembers } from '../../contract/object-member.ts'
 import type { Operation, RequestOf } from '../../contract/operation.ts'
 import {
   type DeviceWire,
   deviceCreate,
   deviceDelete,
   deviceList,
-  deviceMembers,
+  deviceObject,
   deviceRetrieve,
-  deviceToWire,
   deviceUpdate,
 } from '../../contract/registry/device.ts'
 import { isId } from '../../domain/identifier.ts'
@@ -40,7 +38,7 @@ const devicesToWire = async (
 ): Promise<readonly DeviceWire[]> => {
   const ids = devices.map(({ id }) => id)
   const lastSeen = ids.length === 0 ? new Map<string, number>() : await metering.lastSeen(tenantOf(request), ids)
-  return devices.map(device => deviceToWire({ ...device, lastSeenAt: lastSeen.get(device.id) ?? null }))
+  return devices.map(device => deviceObject.toWire({ ...device, lastSeenAt: lastSeen.get(device.id) ?? null }))
 }
 
 const deviceChange = (type: string, device: DeviceWire): Change<DeviceWire> => ({
@@ -120,7 +118,7 @@ export const deviceOperations = (dependencies: QueryServiceDependencies): readon
   bind(deviceCreate, request =>
     changeOrRehearse(dependencies, deviceCreate, request, async transaction => {
       const device = await createDevice(transaction, request.body, request.at)
-      return accepted(deviceChange('device.create', deviceToWire({ ...device, lastSeenAt: null })))
+      return accepted(deviceChange('device.create', deviceObject.toWire({ ...device, lastSeenAt: null })))
     }),
   ),
   listBinding(dependencies),
@@ -137,12 +135,12 @@ export const deviceOperations = (dependencies: QueryServiceDependencies): readon
       const { sent, change: deviceChanges } = request.body
       const lastSeenAt = lastSeen.get(request.id) ?? null
       const before = await retrieveDevice(transaction, request.id)
-      const wire = before === null ? null : deviceToWire({ ...before, lastSeenAt })
-      const fixedFieldRefusal = wire === null ? null : refuseFixedChange(sent, wire, changeableMembers(deviceMembers))
+      const wire = before === null ? null : deviceObject.toWire({ ...before, lastSeenAt })
+      const fixedFieldRefusal = wire === null ? null : refuseFixedChange(sent, wire, deviceObject.changeable)
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
       const device = await updateDevice(transaction, request.id, deviceChanges)
       if (!device.ok) return device
-      return accepted(deviceChange('device.update', deviceToWire({ ...device.value, lastSeenAt })))
+      return accepted(deviceChange('device.update', deviceObject.toWire({ ...device.value, lastSeenAt })))
     })
   }),
   bind(deviceDelete, async request => {
@@ -150,7 +148,7 @@ export const deviceOperations = (dependencies: QueryServiceDependencies): readon
     return change(dependencies, deviceDelete, request, async transaction => {
       const device = await deleteDevice(transaction, request.id, request.at)
       if (!device.ok) return device
-      const wire = deviceToWire({ ...device.value, lastSeenAt: lastSeen.get(request.id) ?? null })
+      const wire = deviceObject.toWire({ ...device.value, lastSeenAt: lastSeen.get(request.id) ?? null })
       return accepted(deletion(deviceChange('device.delete', wire).events))
     })
   }),

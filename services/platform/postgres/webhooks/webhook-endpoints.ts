@@ -20,12 +20,9 @@ export type EndpointDraft = Pick<StoredEndpoint, 'url' | 'eventTypes' | 'descrip
 }
 
 /** Change of an endpoint; absent members stay unchanged. */
-export type EndpointPatch = {
-  readonly url?: string
-  readonly eventTypes?: readonly string[]
-  readonly description?: string | null
-  readonly isEnabled?: boolean
-}
+export type EndpointPatch = Partial<
+  Pick<StoredEndpoint, 'url' | 'eventTypes' | 'description'> & { readonly isEnabled: boolean }
+>
 
 /** Table of webhook endpoints. */
 export const endpointTable: ObjectTable<Omit<StoredEndpoint, keyof OwnedObject>> = {

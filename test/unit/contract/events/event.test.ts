@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { eventRetrieve, eventToWire, failedEventData } from '../../../../services/contract/events/event.ts'
 import { readShape } from '../../../../services/contract/read-shape.ts'
-import { deviceCreate, deviceToWire, deviceUpdate } from '../../../../services/contract/registry/device.ts'
+import { deviceCreate, deviceObject, deviceUpdate } from '../../../../services/contract/registry/device.ts'
 
 const event = { id: 'evt_1', accountId: 'acc_1', liveMode: true, type: 'device.create', createdAt: 0 }
 
@@ -42,8 +42,10 @@ describe('a device', () => {
       metadata: {},
       createdAt: 0,
     }
-    expect(deviceToWire({ ...device, lastSeenAt: 1_500 })).toMatchObject({ last_seen: '1970-01-01T00:00:01.500Z' })
-    expect(deviceToWire({ ...device, lastSeenAt: null })).toMatchObject({ last_seen: null })
+    expect(deviceObject.toWire({ ...device, lastSeenAt: 1_500 })).toMatchObject({
+      last_seen: '1970-01-01T00:00:01.500Z',
+    })
+    expect(deviceObject.toWire({ ...device, lastSeenAt: null })).toMatchObject({ last_seen: null })
   })
 
   it.each([

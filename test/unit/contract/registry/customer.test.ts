@@ -4,8 +4,8 @@ import { readQuery, readShape } from '../../../../services/contract/read-shape.t
 import {
   customerCreate,
   customerList,
+  customerObject,
   customerShape,
-  customerToWire,
   customerUpdate,
 } from '../../../../services/contract/registry/customer.ts'
 
@@ -21,7 +21,7 @@ const refusal = (code: string, message: string, field: string) => ({ ok: false, 
 
 describe('a customer', () => {
   it('is written with all members', () => {
-    const wire = customerToWire({
+    const wire = customerObject.toWire({
       id: 'cus_1',
       accountId: 'acc_1',
       liveMode: true,
