@@ -1,25 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type { Codec } from '../platform/log/avro/codec.ts'
 import { toHeaders } from '../platform/log/chunk-headers.ts'
-import { type Log, recordTopic } from '../platform/log/log.ts'
+import { recordTopic } from '../platform/log/log.ts'
 import type { StoredRowRequest } from '../platform/log/messages.ts'
-import type { Database } from '../platform/postgres/database.ts'
 import { eraseObjects, removeErasedLocations } from '../platform/postgres/registry/erase-objects.ts'
 import { dueErasures, type Erasure, markErasureDispatched } from '../platform/postgres/registry/erasures.ts'
 import { withOperator } from '../platform/postgres/transaction.ts'
 import type { LeasedWork } from '../platform/role-module.ts'
-import type { Logger } from '../platform/telemetry/logger.ts'
+import type { RecostRelayOptions } from './recost-relay.ts'
 
-export type ErasureRelayOptions = {
-  readonly database: Database
-  readonly log: Pick<Log, 'append' | 'partitions'>
-  readonly codec: Pick<Codec, 'encodeMeterMessage'>
-  /** Return the current generation of the topic. */
-  readonly generation: () => number
-  readonly logger: Pick<Logger, 'info' | 'warn'>
-  /** Current instant in ms. */
-  readonly at: () => number
-}
+export type ErasureRelayOptions = RecostRelayOptions
 
 const restMs = 1_000
 const maxPerTurn = 10

@@ -1,4 +1,5 @@
-import { type AuditEntry, appendAudit } from '../platform/postgres/registry/audit-log.ts'
+import type { AuditEntry } from '../domain/registry/audit-entry.ts'
+import { appendAudit } from '../platform/postgres/registry/audit-log.ts'
 import type { OperatorTransaction } from '../platform/postgres/transaction.ts'
 
 type AuditNote = Omit<AuditEntry, 'actor'>

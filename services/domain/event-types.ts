@@ -1,3 +1,12 @@
+import type { OwnedObject } from './tenant.ts'
+
+/** Stored event. `data` is JSON text, with the names of the current API version; `createdAt` in ms. */
+export type StoredEvent = OwnedObject & {
+  readonly type: string
+  readonly objectId: string | null
+  readonly data: string
+}
+
 /**
  * Every type of event that the service sends, grouped by resource, in the order of the reference page.
  * The list is closed: no other type can be sent.

@@ -12,19 +12,14 @@ import { accepted } from '../domain/refusal.ts'
 import { startTimeSlices, startTurns } from '../platform/concurrency/time-slices.ts'
 import type { Reading, RefusedRecord } from '../platform/log/messages.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
-import { findRegister, type KnownObjects } from './known-objects.ts'
-import type { KnownReferences } from './known-references.ts'
+import { findRegister } from './known-objects.ts'
 import { withObjectIds } from './named-objects.ts'
-import { type GatewayCounters, importOf, type RecordEntrance } from './record-entrance.ts'
+import { importOf } from './record-entrance.ts'
+import type { SubmitIntervalDependencies } from './submit-interval.ts'
 import { duplicateMessage } from './validate-records.ts'
 import { writeLate } from './write-limit.ts'
 
-export type SubmitCumulativeDependencies = {
-  readonly known: KnownObjects
-  readonly references: KnownReferences
-  readonly entrance: RecordEntrance
-  readonly counts: Pick<GatewayCounters, 'bytes'>
-}
+export type SubmitCumulativeDependencies = Omit<SubmitIntervalDependencies, 'validateCsv'>
 
 type Request = RequestOf<typeof meterCumulativeSubmit>
 

@@ -1,17 +1,13 @@
 import type { ImportUndoWire, meterImportUndo } from '../contract/metering/meter-import.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../contract/operation.ts'
 import { dayMs } from '../domain/interval.ts'
+import type { StoredImport } from '../domain/record/undo.ts'
 import { decideUndo } from '../domain/record/undo.ts'
 import { accepted, refused } from '../domain/refusal.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { type EarlierState, readReplaced, replacedKey } from '../platform/clickhouse/readings/earlier-values.ts'
-import {
-  countRepeats,
-  readImport,
-  type StoredImport,
-  type UndoneImports,
-} from '../platform/clickhouse/readings/import-batches.ts'
+import { countRepeats, readImport, type UndoneImports } from '../platform/clickhouse/readings/import-batches.ts'
 import {
   type ImportedKind,
   type ImportedRow,

@@ -1,10 +1,11 @@
 import { answerInApiVersion } from '../contract/exchange.ts'
 import { auditActionOf, isAudited, type Operation, type RequestOf } from '../contract/operation.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
+import type { AuditEntry } from '../domain/registry/audit-entry.ts'
 import { type EventDraft, writeEvents } from '../platform/postgres/events/events.ts'
 import type { OutboxMessage } from '../platform/postgres/events/outbox.ts'
 import type { SourceRevision } from '../platform/postgres/pricing/pricing-input.ts'
-import { type AuditEntry, appendAudit } from '../platform/postgres/registry/audit-log.ts'
+import { appendAudit } from '../platform/postgres/registry/audit-log.ts'
 import { changeTenant, type Tenant, type TenantTransaction } from '../platform/postgres/transaction.ts'
 import type { QueryServiceDependencies } from './dependencies.ts'
 

@@ -1,15 +1,14 @@
 import { apiVersionDates, apiVersions } from '../../contract/api-version.ts'
 import { type AccountBrandName, accountBrandToWire, readAccountBrand } from '../../contract/registry/account-brand.ts'
 import { writeInstant } from '../../domain/instant.ts'
+import type { AccountBrand, StoredAccount } from '../../domain/registry/account.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import {
-  type AccountBrand,
   type AccountDraft,
   apiVersionOf,
   createAccount,
   listAccounts,
   retrieveAccount,
-  type StoredAccount,
   updateAccount,
 } from '../../platform/postgres/registry/accounts.ts'
 import { withOperator } from '../../platform/postgres/transaction.ts'

@@ -8,6 +8,7 @@ import { rateNumberNames } from '../../contract/tariffs/rate.ts'
 import { tariffDirections, tariffTypes } from '../../contract/tariffs/tariff-draft.ts'
 import { readColor, shadeOnDark, shadeOnLight, writeColor } from '../../domain/brand-color.ts'
 import { accepted, connectRefusalCodes, type Result, refused } from '../../domain/refusal.ts'
+import type { AccountBrand, StoredAccount } from '../../domain/registry/account.ts'
 import { connectTag } from './connect-session.ts'
 import type { PageData } from './read-page.ts'
 
@@ -98,13 +99,7 @@ const pageShape = z.object({
 
 export type ConnectPage = z.input<typeof pageShape>
 
-type AccountOnPage = {
-  readonly displayName: string
-  readonly privacyUrl: string | null
-  readonly termsUrl: string | null
-  readonly logoUrl: string | null
-  readonly brandColor: string | null
-}
+type AccountOnPage = AccountBrand & Pick<StoredAccount, 'displayName'>
 
 /** Write the shades of a colour for light and dark pages; nothing without a colour. */
 const brandColorOnPage = (text: string | null) => {

@@ -4,12 +4,10 @@ import { logoUrlOf } from '../../contract/registry/provider.ts'
 import { scheduleToWire } from '../../contract/tariffs/tariff-schedule.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
 import { moneyScale } from '../../domain/quantity.ts'
-import type { Location } from '../../domain/registry/location.ts'
 import type { StoredTariff } from '../../domain/tariff/stored-tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
 import { retrieveTariff } from '../../platform/postgres/pricing/tariffs.ts'
 import { findProviders, listProviders } from '../../platform/postgres/registry/providers.ts'
-import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { tariffTermsOf } from '../contract/captured-tariff.ts'
 import type { ConnectPage } from '../contract/connect-call.ts'
 import { withToken } from '../contract/connect-url.ts'
@@ -20,7 +18,6 @@ import { actionsOf, type ConnectAction, type ConnectPageName } from '../domain/p
 import { type ChosenProvider, type ConnectState, structuresOf } from '../domain/session.ts'
 import { asksStandingCharge } from '../domain/standing-charge.ts'
 import type { StoredSession } from '../postgres/connect-sessions.ts'
-import type { ConnectDependencies } from './connect-dependencies.ts'
 import { currentTariff, libraryTariffsOf } from './open-session.ts'
 import { standingChargeOf } from './save-standing-charge.ts'
 import { desiredTariffOf } from './save-tariff.ts'
@@ -28,20 +25,14 @@ import {
   dateOrNull,
   ratesOfDesired,
   ratesOfStored,
+  type SummaryContext,
   type SummaryTariff,
   summaryTariffToWire,
   zoneOfSession,
 } from './summary.ts'
 
 /** Session, location and call of a page. */
-export type PageContext = {
-  readonly dependencies: ConnectDependencies
-  readonly transaction: TenantTransaction
-  readonly session: StoredSession
-  readonly location: Location | null
-  readonly token: string
-  readonly at: number
-}
+export type PageContext = SummaryContext & { readonly token: string }
 
 type Data = Readonly<Record<string, unknown>>
 

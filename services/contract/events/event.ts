@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { testEventType } from '../../domain/event-types.ts'
+import { type StoredEvent, testEventType } from '../../domain/event-types.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { maxReferenceTextLength, referenceKinds } from '../../domain/reference.ts'
 import type { Refusal } from '../../domain/refusal.ts'
-import type { OwnedObject, Tenant } from '../../domain/tenant.ts'
+import type { Tenant } from '../../domain/tenant.ts'
 import { idText, instantText } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import { answerToEarlier } from '../earlier-api-version.ts'
@@ -29,11 +29,8 @@ const eventShape = z.object({
 
 export type EventWire = z.output<typeof eventShape>
 
-/** Stored event; `data` is JSON text in current names; `createdAt` in ms. */
-export type Event = OwnedObject & {
-  readonly type: string
-  readonly data: string
-}
+/** Event in an answer. */
+export type Event = Omit<StoredEvent, 'objectId'>
 
 /** Return an event as a scope may read it. The data of a test event is a webhook endpoint. */
 export const eventFor = (scope: Scope, event: Event): Event =>

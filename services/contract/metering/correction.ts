@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
 import { energyScale } from '../../domain/quantity.ts'
-import type { SubmittedValues } from '../../domain/record/correction.ts'
-import type { MeterRecord } from '../../domain/record/record.ts'
-import type { OwnedObject } from '../../domain/tenant.ts'
+import type { ListedCorrection } from '../../domain/record/correction.ts'
 import { exactDecimal, exampleObject, idText, instantText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { identifier, objectIdentifier } from '../field.ts'
 import { scaledNumber } from '../json/exact-number.ts'
@@ -33,28 +31,17 @@ export const correctionShape = objectShape('mco', 'meter_correction', {
 
 export type CorrectionWire = z.output<typeof correctionShape>
 
-/** Values of one submission, without their version. */
-type ListedValues = Omit<SubmittedValues, 'sourceVersion'>
-
-/** Correction of a record. `recordId` is a complete id, instants in ms. */
-export type CorrectionView = Omit<OwnedObject, 'createdAt'> &
-  Pick<MeterRecord, 'locationId' | 'deviceId' | 'start' | 'end'> & {
-    readonly recordId: string
-    readonly before: ListedValues
-    readonly after: ListedValues
-  }
-
 const confidenceDigits = 6
 
-const valuesToWire = ({ energy, confidence, batchId, receivedAt }: ListedValues) => ({
+const valuesToWire = ({ energy, confidence, batchId, receivedAt }: ListedCorrection['after']) => ({
   energy: { value: scaledNumber(energy, energyScale) },
   confidence: scaledNumber(BigInt(confidence), confidenceDigits),
   batch_id: batchId,
   time_received: writeInstant(receivedAt),
 })
 
-/** Write a correction. It is created when its values arrive. */
-export const correctionToWire = (view: CorrectionView): CorrectionWire =>
+/** Write a correction. `recordId` is a complete id. The correction is created when its values arrive. */
+export const correctionToWire = (view: ListedCorrection): CorrectionWire =>
   objectToWire(
     'meter_correction',
     { ...view, createdAt: view.after.receivedAt },

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
+import type { StoredImport } from '../../domain/record/undo.ts'
 import { count, instantText, orNull } from '../answer-field.ts'
 import { dryRunMember } from '../dry-run.ts'
 import { fields, optional, text } from '../field.ts'
@@ -21,14 +22,8 @@ const importShape = z
 
 export type MeterImportWire = z.output<typeof importShape>
 
-/** Import with its submissions. Instants in ms. */
-export type MeterImport = {
-  readonly id: string
-  readonly startedAt: number
-  readonly endedAt: number
-  readonly recordsAccepted: number
-  readonly undoneAt: number | null
-}
+/** Import with the start of its last undo. */
+export type MeterImport = StoredImport & { readonly undoneAt: number | null }
 
 const importToWire = ({ id, startedAt, endedAt, recordsAccepted, undoneAt }: MeterImport): MeterImportWire => ({
   object: 'meter_import',

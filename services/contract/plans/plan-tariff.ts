@@ -1,11 +1,7 @@
 import { z } from 'zod'
+import type { PlanTariffTerms } from '../../domain/plan/plan.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
-import {
-  defaultTariffComponents,
-  type ScheduleEntry,
-  type TariffDirection,
-  type TariffType,
-} from '../../domain/tariff/tariff.ts'
+import { defaultTariffComponents } from '../../domain/tariff/tariff.ts'
 import { idText, orNull } from '../answer-field.ts'
 import { fields } from '../field.ts'
 import { readTariffTerms } from '../tariffs/read-tariff-terms.ts'
@@ -17,17 +13,6 @@ import {
   termsInput,
 } from '../tariffs/tariff-draft.ts'
 import { scheduleShape, scheduleToWire } from '../tariffs/tariff-schedule.ts'
-
-/** Tariff of a plan: prices without a location and without contract dates. */
-export type PlanTariffTerms = {
-  readonly displayName: string | null
-  readonly providerId: string | null
-  readonly component: string
-  readonly direction: TariffDirection
-  readonly type: TariffType
-  readonly marketRates: boolean
-  readonly schedule: readonly ScheduleEntry[]
-}
 
 /** Tariff in the body of a plan. `readPlanTariff` validates the prices. */
 export const planTariffInput = fields(tariffMembers).meta({ component: 'PlanTariffInput' })

@@ -2,34 +2,23 @@ import { z } from 'zod'
 import type { ChargeTerms } from '../../domain/charge/charge.ts'
 import { writeDate } from '../../domain/civil-date.ts'
 import { writeInstant } from '../../domain/instant.ts'
-import { planLimits } from '../../domain/plan/plan.ts'
+import {
+  type PlanPrices,
+  type PlanProgress,
+  type PlanTariffTerms,
+  planLimits,
+  type StoredPlanVersion,
+} from '../../domain/plan/plan.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { count, dateText, idText, instantText, orNull } from '../answer-field.ts'
 import { chargeBody, readChargeTerms } from '../charges/read-charge.ts'
 import { chargeTermsShape, writeCharge } from '../charges/write-charge.ts'
 import { listOf, optional } from '../field.ts'
 import type { NextTurn } from '../operation.ts'
-import {
-  type PlanTariffTerms,
-  planTariffInput,
-  planTariffShape,
-  planTariffToWire,
-  readPlanTariff,
-} from './plan-tariff.ts'
+import { planTariffInput, planTariffShape, planTariffToWire, readPlanTariff } from './plan-tariff.ts'
 
-/** Tariffs and charges of a version. */
-export type PlanPrices = { readonly tariffs: readonly PlanTariffTerms[]; readonly charges: readonly ChargeTerms[] }
-
-/** Stored version of a plan. `startDay` is a day number of `civil-date.ts`, null without a start; `createdAt` in ms. */
-export type PlanVersionView = PlanPrices & {
-  readonly planId: string
-  readonly version: number
-  readonly startDay: number | null
-  readonly createdAt: number
-}
-
-/** Progress of a plan at its locations. */
-export type PlanProgress = { readonly sites: number; readonly applied: number }
+/** Version of a plan with its prices. */
+export type PlanVersionView = PlanPrices & StoredPlanVersion
 
 /** Members of a request with prices. An absent list is undefined. */
 export const pricesInput = {
@@ -135,7 +124,7 @@ export const versionMembersToWire = ({
 /** Write a version with the progress of its plan. */
 export const versionToWire = (
   view: PlanVersionView,
-  { sites, applied }: PlanProgress,
+  { sites, applied }: Omit<PlanProgress, 'failed'>,
 ): z.output<typeof versionShape> => {
   const members = versionMembersToWire(view)
   return { object: 'plan_version', plan_id: view.planId, ...members, sites, applied }

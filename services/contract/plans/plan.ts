@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { writeDate } from '../../domain/civil-date.ts'
 import { writeInstant } from '../../domain/instant.ts'
-import { planLimits } from '../../domain/plan/plan.ts'
-import type { OwnedObject } from '../../domain/tenant.ts'
+import { type PlanProgress, planLimits, type StoredPlan } from '../../domain/plan/plan.ts'
 import { count, exampleObject, idText, objectShape, objectToWire } from '../answer-field.ts'
 import { dryRunMember, dryRunParameter } from '../dry-run.ts'
 import { currencyCode, fields, localDate, optional, text } from '../field.ts'
@@ -12,7 +11,6 @@ import { currentRoute, defineOperation, deletion, retrieval } from '../operation
 import { parameters } from '../parameter.ts'
 import { deviceOnly } from '../reference.ts'
 import {
-  type PlanProgress,
   type PlanVersionView,
   pricesInput,
   versionMembers,
@@ -54,17 +52,9 @@ export const planShape = objectShape('pln', 'plan', {
 export type PlanSummaryWire = z.output<typeof planSummaryShape>
 export type PlanWire = z.output<typeof planShape>
 
-/** Location to which a version cannot be applied. */
-type PlanFailure = { readonly locationId: string; readonly code: string; readonly message: string }
-
 /** Stored plan with its progress and its versions, ascending by their first day. */
-export type PlanView<Version> = OwnedObject &
-  PlanProgress & {
-    readonly name: string
-    readonly currencyCode: string
-    readonly failed: readonly PlanFailure[]
-    readonly versions: readonly Version[]
-  }
+export type PlanView<Version> = Omit<StoredPlan, 'revision' | 'lastVersion'> &
+  PlanProgress & { readonly versions: readonly Version[] }
 
 const dateOrNull = (day: number | null): string | null => (day === null ? null : writeDate(day))
 

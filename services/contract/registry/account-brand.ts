@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { contrastOnPage, minContrast, readColor, shadeOnLight, writeColor } from '../../domain/brand-color.ts'
 import { comparedDecimals } from '../../domain/compared-decimals.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
+import type { AccountBrand } from '../../domain/registry/account.ts'
 import { orNull, storedMembers } from '../answer-field.ts'
 import { clearable, fields, refuseField, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
@@ -34,14 +35,6 @@ export const imageSources = (addresses: readonly (string | null)[]): string => {
     if (origin !== null && origins.size < maxOrigins) origins.add(origin)
   }
   return ["img-src 'self' data:", ...[...origins].sort()].join(' ')
-}
-
-/** Brand of an account in addition to its name: web addresses, and the colour of buttons and links. */
-type AccountBrand = {
-  readonly privacyUrl: string | null
-  readonly termsUrl: string | null
-  readonly logoUrl: string | null
-  readonly brandColor: string | null
 }
 
 export const accountBrandNames = ['privacy_url', 'terms_url', 'logo_url', 'brand_color'] as const

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
 import { type Energy, energyScale } from '../../domain/quantity.ts'
+import type { AccountFacts } from '../../domain/registry/account.ts'
+import type { Tenant } from '../../domain/tenant.ts'
 import { count, exactDecimal, idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
 import { scaledNumber } from '../json/exact-number.ts'
 import { currentRoute, defineOperation, retrieval } from '../operation.ts'
@@ -83,39 +85,26 @@ const overviewShape = z.object({
 export type AccountOverviewWire = z.output<typeof overviewShape>
 
 /** Data of an overview; instants in ms. */
-export type AccountOverview = {
-  readonly accountId: string
-  readonly liveMode: boolean
-  readonly timezone: string
-  readonly currencyCodes: readonly string[]
-  readonly lastReceived: number | null
-  readonly unpriced: readonly {
-    readonly locationId: string
-    readonly locationReference: string | null
-    readonly locationName: string | null
-    readonly records: number
-    readonly energy: Energy
-    readonly firstStart: number
-    readonly lastStart: number
-  }[]
-  readonly acceptedRecords: number
-  readonly processedRecords: number
-  readonly failedRecords: number
-  readonly deadLetteredRecords: number
-  readonly failedBatches: readonly { readonly batchId: string; readonly records: number; readonly later: number }[]
-  readonly warnedRecords: number
-  readonly warnedBatches: readonly { readonly batchId: string; readonly records: number }[]
-  readonly endpoints: { readonly enabled: number; readonly failing: number; readonly disabled: number }
-  readonly failedDeliveries: number
-  readonly endingTariffs: readonly {
-    readonly id: string
-    readonly locationId: string
-    readonly locationReference: string | null
-    readonly locationName: string | null
-    readonly displayName: string | null
-    readonly contractEnd: number
-  }[]
-}
+export type AccountOverview = Tenant &
+  AccountFacts & {
+    readonly lastReceived: number | null
+    readonly unpriced: readonly {
+      readonly locationId: string
+      readonly locationReference: string | null
+      readonly locationName: string | null
+      readonly records: number
+      readonly energy: Energy
+      readonly firstStart: number
+      readonly lastStart: number
+    }[]
+    readonly acceptedRecords: number
+    readonly processedRecords: number
+    readonly failedRecords: number
+    readonly deadLetteredRecords: number
+    readonly failedBatches: readonly { readonly batchId: string; readonly records: number; readonly later: number }[]
+    readonly warnedRecords: number
+    readonly warnedBatches: readonly { readonly batchId: string; readonly records: number }[]
+  }
 
 export const accountOverviewToWire = (overview: AccountOverview): AccountOverviewWire => ({
   object: 'account_overview',

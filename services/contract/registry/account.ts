@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import type { AccountBrand, StoredAccount } from '../../domain/registry/account.ts'
 import { count, exampleObject, objectShape, objectToWire, orNull } from '../answer-field.ts'
-import { type ApiVersion, apiVersionDates } from '../api-version.ts'
+import { apiVersionDates } from '../api-version.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 
 const limitsShape = z.object({
@@ -20,15 +21,8 @@ export const accountShape = objectShape('acc', 'account', {
 
 export type AccountWire = z.output<typeof accountShape>
 
-/** Stored account in one mode; `createdAt` in ms, `requestsPerSecond` null for no limit. */
-export type Account = {
-  readonly id: string
-  readonly liveMode: boolean
-  readonly displayName: string
-  readonly defaultApiVersion: ApiVersion
-  readonly requestsPerSecond: number | null
-  readonly createdAt: number
-}
+/** Account in one mode. */
+export type Account = Omit<StoredAccount, 'disabledAt' | keyof AccountBrand> & { readonly liveMode: boolean }
 
 /** Maximum size of bodies in bytes, and maximum records of a submission. Source: docs/rules/limits.md #requests. */
 export const submissionLimits = {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
+import type { ListedAuditEntry } from '../../domain/registry/audit-entry.ts'
 import { instantText, orNull } from '../answer-field.ts'
 import { endpointFor } from '../events/webhook-endpoint.ts'
 import { text } from '../field.ts'
@@ -38,14 +39,7 @@ export const auditEntryFor =
 
 /** Write audit entries; `at` in ms. */
 export const auditEntriesToWire = (
-  entries: readonly {
-    readonly actor: string
-    readonly actorAddress: string | null
-    readonly action: string
-    readonly objectId: string | null
-    readonly detail: unknown
-    readonly at: number
-  }[],
+  entries: readonly Omit<ListedAuditEntry, 'entryNumber'>[],
   hasMore: boolean,
 ): AuditEntriesWire => ({
   object: 'list',

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { isId } from '../../domain/identifier.ts'
 import { refusalCodes } from '../../domain/refusal.ts'
-import { type BatchFailure, type BatchStatus, maxBatchLocations } from '../../domain/statement/statement-batch.ts'
-import type { OwnedObject } from '../../domain/tenant.ts'
+import { type BatchFailure, maxBatchLocations, type StoredBatch } from '../../domain/statement/statement-batch.ts'
 import {
   acceptedMessage,
   count,
@@ -40,15 +39,8 @@ export const statementBatchShape = objectShape('stb', 'statement_batch', {
   time_finished: orNull(instantText),
 })
 
-/** Batch of statements, with the first failures. `finishedAt` in ms; null while the batch runs. */
-export type StatementBatch = OwnedObject & {
-  readonly status: BatchStatus
-  readonly total: number
-  readonly done: number
-  readonly failed: number
-  readonly failures: readonly BatchFailure[]
-  readonly finishedAt: number | null
-}
+/** Batch of statements, with the first failures. */
+export type StatementBatch = StoredBatch & { readonly failures: readonly BatchFailure[] }
 
 /** Write a batch. */
 export const statementBatchToWire = (batch: StatementBatch) =>

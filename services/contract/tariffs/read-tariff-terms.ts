@@ -2,14 +2,7 @@ import { parseTimeOfDay } from '../../domain/instant.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import { dayNames, monthNames, secondsPerDay } from '../../domain/tariff/day-pattern.ts'
 import { maxDayTypes, specialDaysOf } from '../../domain/tariff/special-days.ts'
-import type {
-  DaysAndHours,
-  ScheduleEntry,
-  TariffDirection,
-  TariffTerms,
-  TariffType,
-  TimeBand,
-} from '../../domain/tariff/tariff.ts'
+import type { DaysAndHours, ScheduleEntry, TariffTerms, TimeBand } from '../../domain/tariff/tariff.ts'
 import { maxTimeBandsPerDay, validateCoverage } from '../../domain/tariff/validate-coverage.ts'
 import { type RateInput, readRates } from './rate.ts'
 
@@ -24,14 +17,7 @@ export type ScheduleEntryInput = {
 }
 
 /** Content of a tariff request: times are instants, numbers are texts, all else as on the wire. */
-export type TariffTermsInput = {
-  readonly direction: TariffDirection
-  readonly type: TariffType
-  readonly marketRates: boolean
-  readonly contractStart: number | null
-  readonly contractEnd: number | null
-  readonly schedule: readonly ScheduleEntryInput[]
-}
+export type TariffTermsInput = Omit<TariffTerms, 'schedule'> & { readonly schedule: readonly ScheduleEntryInput[] }
 
 const monthChoices: readonly string[] = [...monthNames, 'All']
 const dayChoices: readonly string[] = [...dayNames, 'Weekdays', 'Weekend', 'All', 'Holidays', '#name']

@@ -12,7 +12,7 @@ import {
 } from '../tariff/evaluate.ts'
 import type { PriceSegment } from '../tariff/price-plan.ts'
 import type { PricePeriod, PricingSnapshot } from '../tariff/snapshot.ts'
-import type { TariffDirection, TariffType } from '../tariff/tariff.ts'
+import type { TariffType } from '../tariff/tariff.ts'
 import { type TierPrice, tierAt } from '../tariff/tier-price.ts'
 import type { CostPiece } from './cost-piece.ts'
 import { continuesSegment, type RecordSegment } from './record-segments.ts'
@@ -37,13 +37,7 @@ type OpenPiece = {
 export type ConfidenceWeight = { readonly confidence: number; energy: Energy; timeMs: number; count: number }
 
 /** Running count of one accumulator while a record is cut. */
-type Accumulator = {
-  readonly type: TariffType
-  readonly direction: TariffDirection
-  readonly countingStart: number
-  readonly before: Energy
-  after: Energy
-}
+type Accumulator = Omit<AccumulatorChange, 'after'> & { after: Energy }
 
 /** Accumulators in which a part of a record counts; null for a type without tiers or without a tariff. */
 type SegmentAccumulators = {

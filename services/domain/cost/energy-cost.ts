@@ -42,9 +42,11 @@ export const isEstimated = ({ recordConfidence }: Pick<CostRow, 'recordConfidenc
 /**
  * Sums of the rows that lie completely within one bucket. `weighted…` are sums of energy, time (ms) and rows, each
  * times the confidence of the record and of its price, both in 1e-6.
- * `records` and `time` include all rows, priced or not. An unpriced row adds no weight.
+ * `records` and `time` include all rows, priced or not. An unpriced row adds no weight. `energy` covers priced rows; the
+ * estimated and provisional energies are parts of `energy`.
  */
 export type BucketRows = {
+  /** Index of the bucket between two edges. */
   readonly bucket: number
   readonly records: number
   readonly energy: Energy
@@ -59,16 +61,8 @@ export type BucketRows = {
   readonly unpricedEnergy: Energy
 }
 
-type BucketTotals = Interval & {
-  records: number
-  energy: Energy
-  cost: Money
-  mean: ConfidenceMean
-  estimatedEnergy: Energy
-  provisionalEnergy: Energy
-  unpricedRecords: number
-  unpricedEnergy: Energy
-}
+type Totals = Omit<EnergyCostElement, 'confidence'>
+type BucketTotals = { -readonly [Name in keyof Totals]: Totals[Name] } & { readonly mean: ConfidenceMean }
 
 const createBucket = (start: number, end: number): BucketTotals => ({
   start,

@@ -1,6 +1,7 @@
 import type { ChargeTerms } from '../charge/charge.ts'
 import { isSpecialDay, specialDaysOf } from '../tariff/special-days.ts'
-import type { SpecialDay, TariffDirection, TariffType } from '../tariff/tariff.ts'
+import type { ScheduleEntry, SpecialDay, TariffDirection, TariffType } from '../tariff/tariff.ts'
+import type { OwnedObject } from '../tenant.ts'
 
 /** Local days [startDay, endDay) as day numbers of `civil-date.ts`; null is open. */
 export type OpenDays = { readonly startDay: number | null; readonly endDay: number | null }
@@ -30,6 +31,49 @@ export const specialDaysOfCharge = (charge: ChargeTerms): readonly SpecialDay[] 
   const windows = 'windows' in charge ? charge.windows : []
   const schedule = charge.kind === 'USAGE' ? (charge.schedule ?? []) : []
   return [...new Set([...windows.flatMap(({ days }) => days.filter(isSpecialDay)), ...specialDaysOf(schedule)])]
+}
+
+/** Tariff of a plan: prices without a location and without contract dates. */
+export type PlanTariffTerms = {
+  readonly direction: TariffDirection
+  readonly type: TariffType
+  readonly displayName: string | null
+  readonly providerId: string | null
+  readonly component: string
+  readonly marketRates: boolean
+  readonly schedule: readonly ScheduleEntry[]
+}
+
+/** Tariffs and charges of a version. */
+export type PlanPrices = { readonly tariffs: readonly PlanTariffTerms[]; readonly charges: readonly ChargeTerms[] }
+
+/** Location to which a version cannot be applied, and why. */
+export type PlanFailure = { readonly locationId: string; readonly code: string; readonly message: string }
+
+/** Progress of a plan at its locations. */
+export type PlanProgress = {
+  readonly sites: number
+  readonly applied: number
+  readonly failed: readonly PlanFailure[]
+}
+
+/** Stored plan. `revision` rises with every change of its versions; `createdAt` in ms. */
+export type StoredPlan = OwnedObject & {
+  readonly name: string
+  readonly currencyCode: string
+  readonly revision: number
+  readonly lastVersion: number
+}
+
+/**
+ * Version of a plan without its prices. `startDay` is a day number of `civil-date.ts`, null without a start; `createdAt`
+ * in ms.
+ */
+export type StoredPlanVersion = {
+  readonly planId: string
+  readonly version: number
+  readonly startDay: number | null
+  readonly createdAt: number
 }
 
 /** Prices of a plan from a local day on; null: without a start. A version ends at the start of the next one. */

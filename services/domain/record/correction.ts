@@ -1,4 +1,5 @@
 import type { Energy } from '../quantity.ts'
+import type { OwnedObject } from '../tenant.ts'
 import type { MeterRecord } from './record.ts'
 
 /**
@@ -14,6 +15,14 @@ export type SubmittedValues = Pick<MeterRecord, 'confidence'> & {
 
 /** Values of a record before and after a correction. */
 export type ValueChange = { readonly before: SubmittedValues; readonly after: SubmittedValues }
+
+/** Correction of a list. The versions of its values are not stored. Ids ascend with the arrival of the corrections. */
+export type ListedCorrection = Omit<OwnedObject, 'createdAt'> &
+  Pick<MeterRecord, 'locationId' | 'deviceId' | 'start' | 'end'> & {
+    readonly recordId: string
+    readonly before: Omit<SubmittedValues, 'sourceVersion'>
+    readonly after: Omit<SubmittedValues, 'sourceVersion'>
+  }
 
 /**
  * Return the changes that newly received values of one record or reading make, in the order of their arrival. `stored`:

@@ -1,3 +1,4 @@
+import type { Interval } from '../interval.ts'
 import type { Energy } from '../quantity.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'
 
@@ -13,17 +14,16 @@ export type RecordOptions = {
 export const noOptions: RecordOptions = { sessionReferenceId: null, recordReferenceId: null }
 
 /** Accepted meter record with resolved directions and exact energy. If `start === end`, the record is an impulse. */
-export type MeterRecord = RecordOptions & {
-  readonly locationId: string
-  readonly deviceId: string | null
-  readonly energyFlowDirection: EnergyFlowDirection
-  readonly tariffDirection: TariffDirection
-  readonly start: number
-  readonly end: number
-  readonly energy: Energy
-  /** In 1e-6, 1 … 1_000_000. Below 1_000_000 the record is an estimate. */
-  readonly confidence: number
-}
+export type MeterRecord = RecordOptions &
+  Interval & {
+    readonly locationId: string
+    readonly deviceId: string | null
+    readonly energyFlowDirection: EnergyFlowDirection
+    readonly tariffDirection: TariffDirection
+    readonly energy: Energy
+    /** In 1e-6, 1 … 1_000_000. Below 1_000_000 the record is an estimate. */
+    readonly confidence: number
+  }
 
 /** Confidence 1 in 1e-6: the record is an actual. */
 export const fullConfidence = 1_000_000

@@ -1,3 +1,11 @@
+/** Submissions of an import without those of its undo. Instants in ms. */
+export type StoredImport = {
+  readonly id: string
+  readonly startedAt: number
+  readonly endedAt: number
+  readonly recordsAccepted: number
+}
+
 /**
  * Value of a record that a submission of an import replaced. `order` ascends with the submissions. `isFromOther`: neither the
  * import nor an import that was undone sent the value. `isOfImport`: the import sent the value or the new one.

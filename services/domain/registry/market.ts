@@ -11,6 +11,3 @@ export type StoredMarket = SharedObject & {
   readonly importer: string | null
   readonly priceRevision: number
 }
-
-/** Market source in the mode of a caller. */
-export type Market = StoredMarket & { readonly liveMode: boolean }

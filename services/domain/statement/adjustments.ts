@@ -4,6 +4,9 @@ import type { DraftLine, LineTerms } from './statement-line.ts'
 /** Line of a FINAL statement or of its calculation now, as an adjustment compares them. */
 export type ComparedLine = Pick<LineTerms, 'kind' | 'component' | 'isTax'> & { readonly amountRounded: Money }
 
+/** Sum of the lines of a component and tax flag, or of the adjustments of a statement (`statementId`). */
+export type LineSum = ComparedLine & { readonly statementId: string | null }
+
 /**
  * FINAL statement that ends at or before the start of a draft. `current`: lines of the same request now. `adjusted`:
  * ADJUSTMENT lines of other FINAL statements for this statement.

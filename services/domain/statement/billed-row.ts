@@ -1,5 +1,6 @@
 import type { CostPiece } from '../cost/cost-piece.ts'
 import { costRecord } from '../cost/cost-record.ts'
+import type { TariffPiece } from '../cost/cut-record.ts'
 import type { CostRow } from '../cost/energy-cost.ts'
 import { dayMs, type Interval } from '../interval.ts'
 import { type Energy, type Price, shareWithin } from '../quantity.ts'
@@ -16,10 +17,8 @@ import type { CountsAtStarts, RecordToPrice } from './counts-at-starts.ts'
  * Piece of a record with one price and one non-commodity price, both per kWh. The ids are null without a tariff of the
  * type. `whole`: the stored piece, if the piece is a part of one.
  */
-export type BilledPiece = Omit<CostPiece, 'tier'> & {
+export type BilledPiece = Omit<TariffPiece, 'tier'> & {
   readonly nonCommodityPrice: Price
-  readonly commodityId: string | null
-  readonly nonCommodityId: string | null
   readonly whole: Pick<CostPiece, 'start' | 'end' | 'energy' | 'cost'> | null
 }
 

@@ -22,8 +22,9 @@ import { importObjects, type ObjectKind } from './import/import-objects.ts'
 import { importReadings } from './import/import-readings.ts'
 import { type ImportReport, importOutcome } from './import/import-report.ts'
 import { fileTargetOptions, type ImportTarget, openTarget } from './import/import-target.ts'
+import type { TariffFileImport } from './import/import-tariffs.ts'
 import { importTariffs, libraryOptions, readTariffContent, tariffOptions } from './import/import-tariffs.ts'
-import { type ImportProgress, startProgress } from './import/progress.ts'
+import { startProgress } from './import/progress.ts'
 import { csvFormOptions, readingOptions } from './import/reading-options.ts'
 import { importSuggested } from './import/suggested-import.ts'
 import { undoReadings } from './import/undo-import.ts'
@@ -40,13 +41,7 @@ const commonDetails = [
   'Exit codes: 0 all rows, 3 some rows refused, 1 nothing usable or a fault, 2 usage error, 130 interrupted.',
 ]
 
-type FileImport = {
-  readonly file: SourceFile
-  readonly target: ImportTarget
-  readonly progress: ImportProgress
-  readonly input: CommandInput
-  readonly signal: AbortSignal
-}
+type FileImport = Omit<TariffFileImport, 'options'> & { readonly input: CommandInput }
 
 /** Exit code of a command that the user interrupts. */
 const interruptedCode = 130

@@ -7,9 +7,10 @@ import { challenge } from './access.ts'
 import { type Answer, toResponse } from './answer.ts'
 import { type Arrival, arrivalOf, waitUntilQuiet } from './arrival.ts'
 import { type Binding, defaultLimits, type Limits, type Ports, type StaticRoute } from './binding.ts'
+import type { DispatchDependencies } from './dispatch.ts'
 import { dispatch } from './dispatch.ts'
 import { acceptsValue } from './negotiate.ts'
-import { createLimiters, type RequestLimiters } from './request-limiters.ts'
+import { createLimiters } from './request-limiters.ts'
 import { type PathEntries, type RouteEntry, routeTable } from './route-table.ts'
 import { createTrace, type Trace } from './trace.ts'
 
@@ -114,12 +115,7 @@ const preflight = (trace: Trace): Answer => ({
   },
 })
 
-type AppDependencies = {
-  readonly ports: Ports
-  readonly limiters: RequestLimiters
-  readonly limits: Limits
-  readonly environment: unknown
-}
+type AppDependencies = Omit<DispatchDependencies, 'signal'>
 
 const answerOperation = async (
   request: Request,

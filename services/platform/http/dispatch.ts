@@ -16,7 +16,7 @@ import { allowedMethods, entriesFor, type PathEntries, type RouteEntry } from '.
 import { setOperation, type Trace } from './trace.ts'
 
 /** Dependencies of a request. `environment` is the object in which the HTTP adapter stores the socket. */
-type DispatchDependencies = {
+export type DispatchDependencies = {
   readonly ports: Ports
   readonly limiters: RequestLimiters
   readonly limits: Limits

@@ -7,6 +7,7 @@ import {
 } from '../../contract/plans/plan.ts'
 import { readPlanPrices, versionToWire } from '../../contract/plans/plan-version.ts'
 import { decideSite, type PlanTerms } from '../../domain/plan/decide-site.ts'
+import type { StoredPlan } from '../../domain/plan/plan.ts'
 import { planLimits } from '../../domain/plan/plan.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import { startTimeSlices, startTurns } from '../../platform/concurrency/time-slices.ts'
@@ -21,7 +22,6 @@ import {
   lockPlan,
   retrievePlan,
   retrieveVersion,
-  type StoredPlan,
   updateVersion,
   withPrices,
 } from '../../platform/postgres/plans/plans.ts'

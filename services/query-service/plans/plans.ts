@@ -11,6 +11,7 @@ import {
 import { readPlanPrices } from '../../contract/plans/plan-version.ts'
 import { locationEvent } from '../../contract/registry/location-view.ts'
 import { noObject } from '../../domain/no-object.ts'
+import type { StoredPlan } from '../../domain/plan/plan.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import type { Location } from '../../domain/registry/location.ts'
 import { startTurns } from '../../platform/concurrency/time-slices.ts'
@@ -23,7 +24,6 @@ import {
   lockPlan,
   renamePlan,
   retrievePlan,
-  type StoredPlan,
   withPrices,
   withVersions,
 } from '../../platform/postgres/plans/plans.ts'

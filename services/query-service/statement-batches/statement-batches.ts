@@ -11,6 +11,7 @@ import {
 } from '../../contract/statements/statement-batch.ts'
 import { readStatementRequest, statementRequestText } from '../../contract/statements/statement-request.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { StoredBatch } from '../../domain/statement/statement-batch.ts'
 import { maxBatchLocations } from '../../domain/statement/statement-batch.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { newId } from '../../platform/ids/new-id.ts'
@@ -22,7 +23,6 @@ import {
   locationsOfBatch,
   readExportPage,
   readFailures,
-  type StoredBatch,
   stopBatch,
 } from '../../platform/postgres/statements/statement-batches.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'

@@ -3,14 +3,9 @@ import { readShape } from '../../contract/read-shape.ts'
 import type { StatementView } from '../../contract/statements/statement.ts'
 import { readStatementRequest, statementInput } from '../../contract/statements/statement-request.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
-import type { FinalStatement } from '../../domain/statement/adjustments.ts'
+import type { FinalStatement, LineSum } from '../../domain/statement/adjustments.ts'
 import { Failure } from '../../platform/failure.ts'
-import {
-  type CurrentLines,
-  type StoredFinal,
-  type StoredLine,
-  saveCurrentLines,
-} from '../../platform/postgres/statements/statements.ts'
+import { type CurrentLines, type StoredFinal, saveCurrentLines } from '../../platform/postgres/statements/statements.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
 import { tenantOf } from '../change.ts'
@@ -101,7 +96,7 @@ export const readStoredRequest = (text: string) => {
   return read.value
 }
 
-const adjustmentsOf = (lines: readonly StoredLine[], statementId: string): readonly StoredLine[] =>
+const adjustmentsOf = (lines: readonly LineSum[], statementId: string): readonly LineSum[] =>
   lines.filter(line => line.statementId === statementId)
 
 /** Calculate the lines of a FINAL statement from the present rows, charges and tariffs. */
@@ -110,7 +105,7 @@ const calculateLines = async (
   request: StatementCaller,
   terms: BillingTerms,
   { request: text }: StoredFinal,
-): Promise<Result<readonly StoredLine[]>> => {
+): Promise<Result<readonly LineSum[]>> => {
   const plan = { terms, ...readStoredRequest(text), finals: [], at: request.at }
   const now = await calculateStatement(dependencies, request, plan, { status: 'DRAFT', output: 'LINES' })
   if (!now.ok) return now

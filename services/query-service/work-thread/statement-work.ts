@@ -18,7 +18,7 @@ import type { LocationCalendar } from '../../domain/charge/location-calendar.ts'
 import type { Interval } from '../../domain/interval.ts'
 import { type PricingCopy, snapshotFromCopy } from '../../domain/price/pricing-copy.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
-import type { ComparedLine, FinalStatement } from '../../domain/statement/adjustments.ts'
+import type { FinalStatement, LineSum } from '../../domain/statement/adjustments.ts'
 import { calculateStatement, type Statement } from '../../domain/statement/calculate-statement.ts'
 import type { BilledTariff } from '../../domain/statement/energy-sums.ts'
 import type { ExpectedRecords } from '../../domain/statement/statement-gaps.ts'
@@ -54,9 +54,6 @@ export type StatementSources = {
 type StatementOutput = 'JSON' | 'CSV' | 'LINES'
 
 export type StatementInput = StatementSources & { readonly view: StatementView; readonly output: StatementOutput }
-
-/** Sum of the lines of a component and tax flag, or of the adjustments of a statement (`statementId`). */
-export type LineSum = ComparedLine & { readonly statementId: string | null }
 
 /** Facts about a calculated statement that decide on its answer. */
 export type StatementFacts = {

@@ -1,4 +1,4 @@
-import { type CommandInput, UsageError } from '../../../command-line/command.ts'
+import { UsageError } from '../../../command-line/command.ts'
 import type { DryRunWire } from '../../../contract/dry-run.ts'
 import { CallError, callPatiently, type MessageBody, refusalOf } from '../../../platform/call-service.ts'
 import { isFailure } from '../../../platform/failure.ts'
@@ -10,22 +10,14 @@ import { type CsvRow, readCsv } from '../../platform/csv.ts'
 import { readLines, textFormatOf } from '../../platform/file-format.ts'
 import { readColumns, readCsvForm } from '../../reading-import/csv-options.ts'
 import { maxListed } from '../../reading-import/reading-source.ts'
-import { pathsBeside, type SourceFile } from './import-files.ts'
+import { pathsBeside } from './import-files.ts'
 import { type ImportedObject, type ImportReport, noRowsRemark } from './import-report.ts'
-import type { ImportTarget } from './import-target.ts'
-import type { ImportProgress } from './progress.ts'
+import type { TariffFileImport } from './import-tariffs.ts'
 import { openRefusedFile, type RefusedFile } from './refused-file.ts'
 
 export type ObjectKind = 'locations' | 'devices'
 
-export type ObjectImport = {
-  readonly kind: ObjectKind
-  readonly file: SourceFile
-  readonly target: ImportTarget
-  readonly progress: ImportProgress
-  readonly signal: AbortSignal
-  readonly options: CommandInput['options']
-}
+export type ObjectImport = TariffFileImport & { readonly kind: ObjectKind }
 
 /** Fields of a kind of object. The fields of an address are flat. */
 const ownFields = {

@@ -1,6 +1,5 @@
 import { formatTimeOrderedId } from '../../../domain/identifier.ts'
-import type { SubmittedValues, ValueChange } from '../../../domain/record/correction.ts'
-import type { MeterRecord } from '../../../domain/record/record.ts'
+import type { ListedCorrection, SubmittedValues, ValueChange } from '../../../domain/record/correction.ts'
 import type { ClickHouse } from '../clickhouse.ts'
 import {
   type BlockColumn,
@@ -16,10 +15,8 @@ import { idLiteral, instantLiteral, isAmong, wholeLiteral } from '../encoding/li
 import { byRecordId, lookUpSettings, meterCost, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
 import { rowTypes } from './meter-cost-rows.ts'
 
-/** Correction of a record. `recordId` has the digits of the id. Ids ascend with the arrival of the corrections. */
-export type MeterCorrectionRow = Tenant &
-  Pick<MeterRecord, 'locationId' | 'deviceId' | 'start' | 'end'> &
-  ValueChange & { readonly id: string; readonly recordId: string }
+/** Correction of a record. `recordId` has the digits of the id. */
+export type MeterCorrectionRow = Omit<ListedCorrection, keyof ValueChange> & ValueChange
 
 const { account, location, device, bareId, batch, bool, instant, energy, uint32 } = rowTypes
 
@@ -66,12 +63,6 @@ export const correctionColumns: readonly BlockColumn<MeterCorrectionRow>[] = [
   columnOf('batch_after', row => row.after.batchId),
   columnOf('received_after', row => row.after.receivedAt),
 ]
-
-/** Correction of a list. The versions of its values are not stored. */
-export type ListedCorrection = Omit<MeterCorrectionRow, 'before' | 'after'> & {
-  readonly before: Omit<SubmittedValues, 'sourceVersion'>
-  readonly after: Omit<SubmittedValues, 'sourceVersion'>
-}
 
 const readRows = (from: BlockReader, count: number): readonly ListedCorrection[] => {
   const columns = readColumns(from, columnTypes, count)

@@ -1,3 +1,4 @@
+import type { BucketRows } from '../../../domain/cost/energy-cost.ts'
 import { fullConfidence as full } from '../../../domain/record/record.ts'
 import { type ClickHouse, linesOf } from '../clickhouse.ts'
 import {
@@ -14,28 +15,8 @@ import {
   withEdges,
 } from './meter-cost-reads.ts'
 
-/**
- * Sums over rows that lie within a bucket. `weighted…`: sums of energy (1e-6 Wh), time (ms) and rows, each times the
- * confidences of record and price in 1e-6. `time` covers all rows; `energy` covers priced rows, and the estimated and
- * provisional energies are parts of it.
- */
-export type CostSum = {
-  /** Index of the bucket between two edges. */
-  readonly bucket: number
-  readonly currency: string
-  /** Rows, priced or not. */
-  readonly records: number
-  readonly energy: bigint
-  readonly cost: bigint
-  readonly weightedEnergy: bigint
-  readonly time: bigint
-  readonly weightedTime: bigint
-  readonly weightedRecords: bigint
-  readonly estimatedEnergy: bigint
-  readonly provisionalEnergy: bigint
-  readonly unpricedRecords: number
-  readonly unpricedEnergy: bigint
-}
+/** Sums over rows that lie within a bucket between two edges, in one currency. */
+export type CostSum = BucketRows & { readonly currency: string }
 
 /**
  * Number of rows that cross edges, and the sum of their versions modulo 2^64. If both are equal at a later read, the

@@ -1,3 +1,4 @@
+import type { StoredImport } from '../../../domain/record/undo.ts'
 import type { ClickHouse } from '../clickhouse.ts'
 import { type BlockColumn, column, type NativeType } from '../encoding/fast-path/native-block.ts'
 import { bool, id, instant, text, uint32 } from '../encoding/fast-path/native-types.ts'
@@ -32,14 +33,6 @@ export type UndoneImports = { readonly id: string; readonly all: readonly string
 /** Return a subquery of the submissions of imports and of their undos. */
 export const batchesOfImports = (tenant: Tenant, importIds: readonly string[]): string =>
   `(SELECT batch_id FROM meter_import_batches WHERE ${tenantIs(tenant)} AND import_id IN ${listLiteral(importIds.map(textLiteral))})`
-
-/** Submissions of an import without those of its undo. Instants in ms. */
-export type StoredImport = {
-  readonly id: string
-  readonly startedAt: number
-  readonly endedAt: number
-  readonly recordsAccepted: number
-}
 
 const readImports = async (
   db: ClickHouse,

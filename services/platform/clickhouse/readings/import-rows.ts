@@ -12,7 +12,7 @@ import {
   type Tenant,
 } from '../meter-cost/meter-cost-reads.ts'
 import { rowTypes } from '../meter-cost/meter-cost-rows.ts'
-import type { EarlierState } from './earlier-values.ts'
+import type { EarlierState, ReplacedKey } from './earlier-values.ts'
 import { batchesOfImports, type UndoneImports } from './import-batches.ts'
 import { meterReadings, readSettings as readingSettings } from './meter-readings.ts'
 
@@ -31,7 +31,7 @@ export type ImportedRow = Pick<
 }
 
 /** Place after which a page begins, in the order of location, start, id and kind of reading. */
-export type RowPlace = Pick<ImportedRow, 'locationId' | 'start' | 'recordId' | 'isRestart'>
+export type RowPlace = ReplacedKey
 
 export type ImportedPage = {
   readonly interval: QueryInterval

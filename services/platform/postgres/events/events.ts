@@ -1,19 +1,12 @@
 import sql, { join, raw } from 'sql-template-tag'
+import type { StoredEvent } from '../../../domain/event-types.ts'
 import type { Result } from '../../../domain/refusal.ts'
-import type { OwnedObject } from '../../../domain/tenant.ts'
 import { newId } from '../../ids/new-id.ts'
 import { eventTopic } from '../../log/log.ts'
 import { toTimestamp } from '../column.ts'
 import { countRows, type Query, readFirst } from '../database.ts'
 import { allOf, matching, ownedBy, type Page, type Paging, readBoundedPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
-
-/** Stored event. `data` is JSON text, with the names of the current API version; `createdAt` in ms. */
-export type StoredEvent = OwnedObject & {
-  readonly type: string
-  readonly objectId: string | null
-  readonly data: string
-}
 
 /** Event to write: `data` for `JSON.stringify`, or `text`, which is JSON already. */
 export type EventDraft = Pick<StoredEvent, 'type' | 'objectId'> &

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import sql from 'sql-template-tag'
 import type { ChargeTerms } from '../../../domain/charge/charge.ts'
-import { specialDaysOfCharge } from '../../../domain/plan/plan.ts'
+import { type PlanPrices, type PlanTariffTerms, specialDaysOfCharge } from '../../../domain/plan/plan.ts'
 import { type Result, refused } from '../../../domain/refusal.ts'
 import { specialDaysOf } from '../../../domain/tariff/special-days.ts'
-import type { ScheduleEntry, SpecialDay, TariffDirection, TariffType } from '../../../domain/tariff/tariff.ts'
+import type { SpecialDay } from '../../../domain/tariff/tariff.ts'
 import { mapInTimeSlices } from '../../concurrency/time-slices.ts'
 import { readFirst } from '../database.ts'
 import { ownedBy } from '../page.ts'
@@ -12,20 +12,6 @@ import { type ChargeRow, chargeTermsFromRow, chargeTermsToRow } from '../pricing
 import { findMissingDevice } from '../pricing/charges.ts'
 import { scheduleFromText, termsToText } from '../pricing/tariff-row.ts'
 import type { TenantTransaction } from '../transaction.ts'
-
-/** Tariff of a version. */
-export type PlanTariffTerms = {
-  readonly direction: TariffDirection
-  readonly type: TariffType
-  readonly displayName: string | null
-  readonly providerId: string | null
-  readonly component: string
-  readonly marketRates: boolean
-  readonly schedule: readonly ScheduleEntry[]
-}
-
-/** Tariffs and charges of a version. */
-export type PlanPrices = { readonly tariffs: readonly PlanTariffTerms[]; readonly charges: readonly ChargeTerms[] }
 
 /** Characters of all tariffs and charges of a plan at most. */
 const maxLength = 4 * 1024 * 1024

@@ -1,43 +1,23 @@
 import sql, { raw } from 'sql-template-tag'
 import { noObject } from '../../../domain/no-object.ts'
-import { planLimits } from '../../../domain/plan/plan.ts'
+import {
+  type PlanFailure,
+  type PlanPrices,
+  type PlanProgress,
+  planLimits,
+  type StoredPlan,
+  type StoredPlanVersion,
+} from '../../../domain/plan/plan.ts'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
-import type { OwnedObject } from '../../../domain/tenant.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { hasRow, readFirst, readRows } from '../database.ts'
 import { isActive, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
-import { type PlanPrices, readPlanPrices, refuseSize, writePlanCharges, writePlanTariffs } from './plan-prices.ts'
-
-/** Stored plan. `revision` rises with every change of its versions; `createdAt` in ms. */
-export type StoredPlan = OwnedObject & {
-  readonly name: string
-  readonly currencyCode: string
-  readonly revision: number
-  readonly lastVersion: number
-}
-
-/** Version of a plan without its prices. `startDay` null: without a start. */
-export type StoredVersion = {
-  readonly planId: string
-  readonly version: number
-  readonly startDay: number | null
-  readonly createdAt: number
-}
-
-/** Location to which a version cannot be applied, and why. */
-export type PlanFailure = { readonly locationId: string; readonly code: string; readonly message: string }
-
-/** Progress of a plan at its locations. */
-export type PlanProgress = {
-  readonly sites: number
-  readonly applied: number
-  readonly failed: readonly PlanFailure[]
-}
+import { readPlanPrices, refuseSize, writePlanCharges, writePlanTariffs } from './plan-prices.ts'
 
 /** Plan with its progress and its versions, ascending by their first day. */
-export type PlanWithVersions<Version = StoredVersion> = StoredPlan &
+export type PlanWithVersions<Version = StoredPlanVersion> = StoredPlan &
   PlanProgress & { readonly versions: readonly Version[] }
 
 const notFound = noObject('plan')
@@ -158,7 +138,7 @@ const readProgress = async (
 export const versionsOfPlans = (
   transaction: TenantTransaction,
   planIds: readonly string[],
-): Promise<readonly StoredVersion[]> =>
+): Promise<readonly StoredPlanVersion[]> =>
   readRows(transaction.query)(sql`
     select ${versionColumns} from plan_versions where ${ownedBy(transaction)} and plan_id = any(${planIds})
     order by start_day nulls first`)
@@ -178,7 +158,7 @@ export const withVersions = async (
 export const withPrices = async (
   transaction: TenantTransaction,
   plan: StoredPlan,
-): Promise<PlanWithVersions<StoredVersion & PlanPrices>> => {
+): Promise<PlanWithVersions<StoredPlanVersion & PlanPrices>> => {
   const [shown] = await withVersions(transaction, [plan])
   const pricesOf = await readPlanPrices(transaction, plan.id)
   if (shown === undefined) throw new Error('A plan was lost.')
@@ -195,7 +175,7 @@ export const listPlans = async (
   return page.ok ? accepted({ ...page.value, items: await withVersions(transaction, page.value.items) }) : page
 }
 
-type VersionDraft = Pick<StoredVersion, 'version' | 'startDay'>
+type VersionDraft = Pick<StoredPlanVersion, 'version' | 'startDay'>
 
 const writeVersion = async (
   transaction: TenantTransaction,
@@ -232,7 +212,7 @@ export const createVersion = async (
   startDay: number,
   prices: PlanPrices,
   at: number,
-): Promise<Result<StoredVersion>> => {
+): Promise<Result<StoredPlanVersion>> => {
   const { rows } = await transaction.query<{ versions: number }>(sql`
     select count(*) as versions from plan_versions where ${ownedBy(transaction)} and plan_id = ${plan.id}`)
   if ((rows[0]?.versions ?? 0) >= planLimits.versions) {
@@ -251,7 +231,7 @@ export const retrieveVersion = (
   transaction: TenantTransaction,
   planId: string,
   version: number,
-): Promise<StoredVersion | null> =>
+): Promise<StoredPlanVersion | null> =>
   readFirst(transaction.query)(sql`
     select ${versionColumns} from plan_versions
     where ${ownedBy(transaction)} and plan_id = ${planId} and version = ${version}`)
@@ -266,7 +246,7 @@ export type VersionPatch = Partial<PlanPrices> & { readonly startDay?: number }
 export const updateVersion = async (
   transaction: TenantTransaction,
   plan: StoredPlan,
-  { version }: StoredVersion,
+  { version }: StoredPlanVersion,
   { startDay, tariffs, charges }: VersionPatch,
 ): Promise<Result<null>> => {
   const key = { planId: plan.id, version }

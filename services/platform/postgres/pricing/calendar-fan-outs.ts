@@ -2,14 +2,13 @@ import sql, { type Sql } from 'sql-template-tag'
 import type { CalendarChange } from '../../../domain/calendar/calendar.ts'
 import type { Location } from '../../../domain/registry/location.ts'
 import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
-import type { OpenInterval } from '../../../domain/tariff/tariff-change.ts'
 import { instantsOfDays } from '../../time-zone.ts'
 import { type Query, readFirst, readRows } from '../database.ts'
 import { type EventDraft, writeEvents } from '../events/events.ts'
 import { newRecostRequest, type OutboxMessage, writeRecostRequests } from '../events/outbox.ts'
 import { lockLocations } from '../registry/locations.ts'
 import type { Tenant, TenantTransaction } from '../transaction.ts'
-import { priceEvent } from './price-events.ts'
+import { type PriceUpdate, priceEvent } from './price-events.ts'
 
 /** Change of a calendar whose locations are priced again page by page. `cursor`: the last location that is done. */
 export type CalendarFanOut = CalendarChange &
@@ -28,11 +27,8 @@ const isAffected = ({ accountId, liveMode, calendarId, names }: ChangeOfCalendar
 
 type AffectedRow = { readonly id: string; readonly timezone: string; readonly revision: number }
 
-/** Prices of a location that a change of its calendar alters: a direction, in [from, to) (ms). */
-export type AffectedPrices = OpenInterval & { readonly locationId: string; readonly direction: TariffDirection }
-
 /** List the prices that a change of a calendar alters at all of its locations. */
-export const affectedPrices = async (query: Query, change: ChangeOfCalendar): Promise<readonly AffectedPrices[]> => {
+export const affectedPrices = async (query: Query, change: ChangeOfCalendar): Promise<readonly PriceUpdate[]> => {
   const rows = await readRows(query)<{ id: string; timezone: string; direction: TariffDirection }>(sql`
     select distinct l.id, l.timezone, t.direction from locations l join tariffs t on ${namesOneOf(change.names)}
     where ${isAffected(change)} order by l.id, t.direction`)

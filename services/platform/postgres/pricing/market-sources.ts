@@ -1,16 +1,9 @@
 import sql from 'sql-template-tag'
+import type { SharedSource } from '../../../domain/market-feed/shared-sources.ts'
 import type { Tenant } from '../../../domain/tenant.ts'
 import { deterministicId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { countRows, type Query, readRows } from '../database.ts'
-
-/** Shared source to create: prices of one area in one currency. */
-export type SharedSourceDraft = {
-  readonly area: string
-  readonly currencyCode: string
-  readonly displayName: string
-  readonly resolutionMinutes: number
-}
 
 /** The importer of sources that public feeds can fill. */
 export const publicFeeds = 'public-feeds'
@@ -27,7 +20,7 @@ export const sharedSourceId = (area: string, currencyCode: string): string =>
  * that has a source of the operator in that currency. Returns the number of created sources. Repeats and concurrent
  * calls change nothing.
  */
-export const seedSharedSources = (operator: Query, drafts: readonly SharedSourceDraft[]): Promise<number> => {
+export const seedSharedSources = (operator: Query, drafts: readonly SharedSource[]): Promise<number> => {
   const rows = drafts.map(draft => ({ ...draft, id: sharedSourceId(draft.area, draft.currencyCode) }))
   return countRows(operator)(sql`
     insert into market_sources (id, account_id, live_mode, display_name, currency_code, area, resolution_minutes,

@@ -1,24 +1,9 @@
 import sql from 'sql-template-tag'
+import type { AccountFacts } from '../../../domain/registry/account.ts'
 import { toTimestamp } from '../column.ts'
 import { readRows } from '../database.ts'
 import { isActive, ownedBy } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
-
-/** Facts of an account for its overview; instants in ms. */
-export type AccountFacts = {
-  readonly timezone: string
-  readonly currencyCodes: readonly string[]
-  readonly endpoints: { readonly enabled: number; readonly failing: number; readonly disabled: number }
-  readonly failedDeliveries: number
-  readonly endingTariffs: readonly {
-    readonly id: string
-    readonly locationId: string
-    readonly locationReference: string | null
-    readonly locationName: string | null
-    readonly displayName: string | null
-    readonly contractEnd: number
-  }[]
-}
 
 type Bounds = { readonly at: number; readonly endsBefore: number; readonly locations: number; readonly listed: number }
 

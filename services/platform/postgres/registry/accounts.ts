@@ -1,26 +1,10 @@
 import sql from 'sql-template-tag'
 import { type ApiVersion, apiVersionDates, apiVersions } from '../../../contract/api-version.ts'
+import type { AccountBrand, StoredAccount } from '../../../domain/registry/account.ts'
+import type { KeyState } from '../../access/key-state.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
 import type { Query } from '../database.ts'
-
-/** Brand of an account in addition to its name; null: none. `brandColor` such as #0a5c3e. */
-export type AccountBrand = {
-  readonly privacyUrl: string | null
-  readonly termsUrl: string | null
-  readonly logoUrl: string | null
-  readonly brandColor: string | null
-}
-
-/** Stored account; both modes share it. Instants in ms; `requestsPerSecond` null: the limit of the installation. */
-export type StoredAccount = AccountBrand & {
-  readonly id: string
-  readonly displayName: string
-  readonly defaultApiVersion: ApiVersion
-  readonly requestsPerSecond: number | null
-  readonly disabledAt: number | null
-  readonly createdAt: number
-}
 
 export type AccountDraft = Pick<StoredAccount, 'displayName' | 'defaultApiVersion' | 'requestsPerSecond'>
 
@@ -104,3 +88,21 @@ export const updateAccountBrand = async (
       terms_url = ${brand.termsUrl}, logo_url = ${brand.logoUrl}, brand_color = ${brand.brandColor}
     where id = ${id}`)
 }
+
+/** Rights of a key or user, with the state of its account. */
+export type KeyStateRow = {
+  readonly scope: KeyState['scope']
+  readonly default_version: string
+  readonly disabled: boolean
+  readonly requests_per_second: number | null
+  readonly access_generation: number
+}
+
+/** Read the rights of a key or user from a row. */
+export const keyStateFromRow = (row: KeyStateRow): KeyState => ({
+  scope: row.scope,
+  defaultApiVersion: apiVersionOf(row.default_version),
+  isDisabled: row.disabled,
+  requestsPerSecond: row.requests_per_second,
+  accessGeneration: row.access_generation,
+})

@@ -11,7 +11,7 @@ import { type Query, readFirst, readRows } from '../database.ts'
 import { ownedBy } from '../page.ts'
 import type { Tenant } from '../transaction.ts'
 import { readUserState } from '../users/users.ts'
-import { apiVersionOf } from './accounts.ts'
+import { type KeyStateRow, keyStateFromRow } from './accounts.ts'
 
 export type ApiKeyScope = 'read' | 'metering' | 'all'
 
@@ -73,24 +73,8 @@ export const findApiKey = async (
   return rehashed[0] === undefined ? null : rehashed[0]
 }
 
-type StateRow = {
-  readonly scope: ApiKeyScope
-  readonly default_version: string
-  readonly disabled: boolean
-  readonly requests_per_second: number | null
-  readonly access_generation: number
-}
-
 const stateColumns = sql`k.scope, a.default_version, a.disabled_at is not null as disabled, a.requests_per_second,
   a.access_generation`
-
-const stateFromRow = (row: StateRow): KeyState => ({
-  scope: row.scope,
-  defaultApiVersion: apiVersionOf(row.default_version),
-  isDisabled: row.disabled,
-  requestsPerSecond: row.requests_per_second,
-  accessGeneration: row.access_generation,
-})
 
 /**
  * Read the rights of an active key, or of a user of the console; null if it was revoked, was removed or never existed.
@@ -99,10 +83,10 @@ const stateFromRow = (row: StateRow): KeyState => ({
 export const readKeyState = async (operator: Query, subject: TokenSubject): Promise<KeyState | null> => {
   const { accountId, liveMode, keyId } = subject
   if (isId('user', keyId)) return readUserState(operator, subject)
-  const { rows } = await operator<StateRow>(sql`
+  const { rows } = await operator<KeyStateRow>(sql`
     select ${stateColumns} from api_keys k join accounts a on a.id = k.account_id
     where k.account_id = ${accountId} and k.live_mode = ${liveMode} and k.id = ${keyId} and k.revoked_at is null`)
-  return rows[0] === undefined ? null : stateFromRow(rows[0])
+  return rows[0] === undefined ? null : keyStateFromRow(rows[0])
 }
 
 /** Create the key store of the key check. Operator. */
@@ -113,7 +97,7 @@ export const keyStore = (operator: Query): KeyStore => ({
 })
 
 const findKeys = async (operator: Query, hashes: readonly string[]): Promise<ReadonlyMap<string, FoundKey>> => {
-  type KeyRow = StateRow & TokenSubject & { readonly hash: string; readonly isRevoked: boolean }
+  type KeyRow = KeyStateRow & TokenSubject & { readonly hash: string; readonly isRevoked: boolean }
   const { rows } = await operator<KeyRow>(sql`
     select k.hash, k.revoked_at is not null as "isRevoked", k.account_id as "accountId", k.live_mode as "liveMode", k.id as "keyId", ${stateColumns}
     from api_keys k join accounts a on a.id = k.account_id
@@ -121,7 +105,7 @@ const findKeys = async (operator: Query, hashes: readonly string[]): Promise<Rea
   return new Map(
     rows.map(row => {
       const { hash, accountId, liveMode, keyId, isRevoked } = row
-      return [hash, { subject: { accountId, liveMode, keyId }, state: isRevoked ? null : stateFromRow(row) }]
+      return [hash, { subject: { accountId, liveMode, keyId }, state: isRevoked ? null : keyStateFromRow(row) }]
     }),
   )
 }

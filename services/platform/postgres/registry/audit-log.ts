@@ -1,18 +1,10 @@
 import { createHash } from 'node:crypto'
 import sql from 'sql-template-tag'
+import type { AuditEntry, ListedAuditEntry } from '../../../domain/registry/audit-entry.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
 import { type Query, readRows } from '../database.ts'
 import { matching, ownedBy } from '../page.ts'
 import type { Tenant, TenantTransaction } from '../transaction.ts'
-
-/** Audit entry. `actor` is the id of a key, `operator` or `system`; `action` is `resource.verb`; `at` in ms. */
-export type AuditEntry = {
-  readonly actor: string
-  readonly action: string
-  readonly objectId: string | null
-  readonly detail: unknown
-  readonly at: number
-}
 
 /**
  * Write an audit entry at the end of the transaction of its change. Entries of one account and mode form a chain, so
@@ -44,9 +36,6 @@ export type AuditFilter = {
   readonly from: number | null
   readonly to: number | null
 }
-
-/** Audit entry with its number in the chain. `actorAddress` is the address of a user; null for keys and erased users. */
-export type ListedAuditEntry = AuditEntry & { readonly entryNumber: number; readonly actorAddress: string | null }
 
 /** List audit entries, newest first: up to `limit` entries before the entry `before`, or the newest. */
 export const listAudit = (

@@ -4,13 +4,12 @@ import { noNamedObject } from '../../../domain/no-object.ts'
 import { type Result, refused } from '../../../domain/refusal.ts'
 import {
   type BatchFailure,
-  type BatchStatus,
   batchPageSize,
   batchRetentionMs,
   maxBatchLocations,
   maxRunningBatches,
+  type StoredBatch,
 } from '../../../domain/statement/statement-batch.ts'
-import type { OwnedObject } from '../../../domain/tenant.ts'
 import { toTimestamp } from '../column.ts'
 import { countRows, hasRow, type Query, readFirst, readRows } from '../database.ts'
 import { type ClaimedJob, changeJob, claimJob, type JobKind } from '../jobs.ts'
@@ -23,15 +22,6 @@ export type BatchOrder = {
   readonly finalises: boolean
   readonly allowsGaps: boolean
   readonly actor: string
-}
-
-/** Stored batch. `finishedAt` in ms; null while the batch runs. */
-export type StoredBatch = OwnedObject & {
-  readonly status: BatchStatus
-  readonly total: number
-  readonly done: number
-  readonly failed: number
-  readonly finishedAt: number | null
 }
 
 const columns = sql`id, account_id as "accountId", live_mode as "liveMode", status, total, done, failed,

@@ -1,20 +1,11 @@
 import sql from 'sql-template-tag'
-import type { LineKind } from '../../../domain/charge/charge.ts'
 import type { DayRange } from '../../../domain/charge/charge-days.ts'
 import { parseDate, writeDate } from '../../../domain/civil-date.ts'
+import type { LineSum } from '../../../domain/statement/adjustments.ts'
 import { toTimestamp } from '../column.ts'
 import { countRows, type Query, readFirst, readRows } from '../database.ts'
 import { ownedBy } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
-
-/** Sum of rounded amounts of a FINAL statement, of one component and tax flag, or of one adjusted statement. */
-export type StoredLine = {
-  readonly kind: LineKind
-  readonly component: string
-  readonly isTax: boolean
-  readonly statementId: string | null
-  readonly amountRounded: bigint
-}
 
 /** Request of a statement with its last answer. `request` is JSON. `isFinal`: the answer is stored and does not change. */
 export type StoredStatement = DayRange & {
@@ -29,15 +20,14 @@ export type StoredStatement = DayRange & {
 }
 
 /** Lines of a FINAL statement as they were calculated last. `basis`: hash of all that decided them. */
-export type CurrentLines = { readonly basis: string; readonly lines: readonly StoredLine[] }
+export type CurrentLines = { readonly basis: string; readonly lines: readonly LineSum[] }
 
 /** FINAL statement with the lines that adjustments compare. `current`: null if it was not calculated again. */
-export type StoredFinal = DayRange & {
-  readonly id: string
-  readonly request: string
-  readonly lines: readonly StoredLine[]
-  readonly current: CurrentLines | null
-}
+export type StoredFinal = DayRange &
+  Pick<StoredStatement, 'id' | 'request'> & {
+    readonly lines: readonly LineSum[]
+    readonly current: CurrentLines | null
+  }
 
 /** Time in ms for which a request is stored after it was last asked. */
 export const statementRetentionMs = 90 * 86_400_000
@@ -80,13 +70,13 @@ export const readFinalAnswer = (transaction: TenantTransaction, id: string): Pro
     select answer, summary, draft_hash as "draftHash" from statements
     where ${ownedBy(transaction)} and id = ${id} and finalised_at is not null`)
 
-type LineRow = Omit<StoredLine, 'amountRounded'> & { readonly amountRounded: string }
+type LineRow = Omit<LineSum, 'amountRounded'> & { readonly amountRounded: string }
 
 /** Read the stored sums of the lines of a FINAL statement. */
-export const linesFromText = (text: string): readonly StoredLine[] =>
+export const linesFromText = (text: string): readonly LineSum[] =>
   (JSON.parse(text) as readonly LineRow[]).map(line => ({ ...line, amountRounded: BigInt(line.amountRounded) }))
 
-const linesToText = (lines: readonly StoredLine[]): string =>
+const linesToText = (lines: readonly LineSum[]): string =>
   JSON.stringify(lines.map(line => ({ ...line, amountRounded: String(line.amountRounded) })))
 
 /** Read all FINAL statements of a location, by start. They do not overlap. */
@@ -192,7 +182,7 @@ export const lockFinals = async ({ query, accountId }: TenantTransaction, locati
 export const saveFinal = async (
   transaction: TenantTransaction,
   id: string,
-  { answer, summary, draftHash, lines }: FinalAnswer & { readonly lines: readonly StoredLine[] },
+  { answer, summary, draftHash, lines }: FinalAnswer & { readonly lines: readonly LineSum[] },
   at: number,
 ): Promise<void> => {
   await transaction.query(sql`

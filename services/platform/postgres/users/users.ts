@@ -15,7 +15,7 @@ import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { type Query, readFirst, readRows } from '../database.ts'
 import { isActive, ownedBy, type Page, type Paging, readPage } from '../page.ts'
-import { apiVersionOf } from '../registry/accounts.ts'
+import { type KeyStateRow, keyStateFromRow } from '../registry/accounts.ts'
 import type { TenantTransaction } from '../transaction.ts'
 import { deleteUserLinks } from './user-links.ts'
 
@@ -134,13 +134,7 @@ export const removeCredential = async (
 export const findUser = (operator: Query, id: string): Promise<User | null> =>
   readFirst(operator)(sql`select ${columns} from users where id = ${id} and ${isActive}`)
 
-type StateRow = {
-  readonly role: UserRole
-  readonly default_version: string
-  readonly disabled: boolean
-  readonly requests_per_second: number | null
-  readonly access_generation: number
-}
+type StateRow = Omit<KeyStateRow, 'scope'> & { readonly role: UserRole }
 
 /**
  * Read the rights of a user in a mode; null if the user was removed, or may not enter the mode. Operator.
@@ -155,13 +149,5 @@ export const readUserState = async (
     from users u join accounts a on a.id = u.account_id
     where u.account_id = ${accountId} and u.id = ${keyId} and (u.live_mode or not ${liveMode})
       and u.accepted_at is not null and u.deleted_at is null`)
-  return row === null
-    ? null
-    : {
-        scope: scopeOfRole[row.role],
-        defaultApiVersion: apiVersionOf(row.default_version),
-        isDisabled: row.disabled,
-        requestsPerSecond: row.requests_per_second,
-        accessGeneration: row.access_generation,
-      }
+  return row === null ? null : keyStateFromRow({ ...row, scope: scopeOfRole[row.role] })
 }
