@@ -29,7 +29,7 @@ import { documentRoute, type HealthCheck, healthRoutes } from './platform/http/s
 import { keyStore, readKeyState } from './platform/postgres/registry/api-keys.ts'
 import { takeIdempotencyLock } from './platform/postgres/registry/idempotency.ts'
 import { referenceFinder } from './platform/postgres/registry/references.ts'
-import { openSignInFailures } from './platform/postgres/registry/sign-in-failures.ts'
+import { openSignInFailures } from './platform/postgres/registry/store-sign-in-failures.ts'
 import { confirmSecret } from './platform/postgres/secret-fingerprints.ts'
 import {
   type RoleModule,

@@ -1,5 +1,5 @@
-import { type CostPiece, isProvisional } from '../domain/cost/cost-piece.ts'
-import { costByDay, costRecord, type RecordCost } from '../domain/cost/cost-record.ts'
+import type { CostPiece } from '../domain/cost/cost-piece.ts'
+import { costByDay, costRecord, type RecordCost, statusOf } from '../domain/cost/cost-record.ts'
 import type { Interval } from '../domain/interval.ts'
 import type { VersionedRecord } from '../domain/recost/change-set.ts'
 import type { AccumulatorChange, AccumulatorCounts } from '../domain/tariff/accumulator.ts'
@@ -54,7 +54,7 @@ export const rowOf = (entry: RecordToCost, cost: RecordCost, cachedPricing: Cach
     energy: cost.energy,
     energySubmitted: cost.energy === record.energy ? null : record.energy,
     recordConfidence: record.confidence,
-    status: cost.status === 'UNPRICED' ? 'UNPRICED' : isProvisional({ confidence }) ? 'PROVISIONAL' : 'PRICED',
+    status: statusOf(cost),
     cost: cost.cost,
     currency: cachedPricing.snapshot.currencyCode,
     confidence,

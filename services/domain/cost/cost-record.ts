@@ -6,7 +6,7 @@ import { noAccumulatorCounts } from '../tariff/accumulator.ts'
 import { atMarketPrice, getPlanDay, type PriceSegment, segmentIndex } from '../tariff/price-plan.ts'
 import { type DirectionPrices, type PricePeriod, type PricingSnapshot, pricePeriodIndex } from '../tariff/snapshot.ts'
 import { addToMean, confidenceOfMean, createMean } from './confidence-mean.ts'
-import { type CostPiece, unpricedPiece } from './cost-piece.ts'
+import { type CostPiece, isProvisional, unpricedPiece } from './cost-piece.ts'
 import {
   type ConfidenceWeight,
   changesOf,
@@ -36,6 +36,16 @@ export type RecordCost = {
   readonly pieces: readonly CostPiece[]
   readonly accumulatorChanges: readonly AccumulatorChange[]
 }
+
+/**
+ * Status of a stored cost. PROVISIONAL: a part of the price is provisional.
+ * Source: docs/rules/costs.md #confidence.
+ */
+export type CostStatus = 'PRICED' | 'PROVISIONAL' | 'UNPRICED'
+
+/** Return the status of the stored cost of a record. */
+export const statusOf = ({ status, priceConfidence }: Pick<RecordCost, 'status' | 'priceConfidence'>): CostStatus =>
+  status === 'PRICED' && isProvisional({ confidence: priceConfidence }) ? 'PROVISIONAL' : status
 
 const noChanges: readonly AccumulatorChange[] = []
 const noIntervals: readonly Interval[] = []

@@ -22,7 +22,7 @@ type RecordDurations = {
 const timeBandsOn = (schedule: CompiledSchedule | null, at: number, isLongRecord: boolean): number => {
   if (schedule === null) return 0
   if (schedule.timeBandCount <= fewTimeBands) return schedule.timeBandCount
-  if (isLongRecord) return schedule.maxTimeBandsPerDay()
+  if (isLongRecord) return schedule.mostTimeBandsOnADay()
   const day = Math.floor(at / dayMs)
   const { month, date } = civilDate(day)
   return schedule.patternOn(month, date, weekdayOf(day)).starts.length

@@ -23,7 +23,7 @@ export type CompiledSchedule = {
   /** Number of time bands in the whole schedule. */
   readonly timeBandCount: number
   /** Return the largest number of time bands on one day; an upper bound if the schedule has dates or special days. */
-  readonly maxTimeBandsPerDay: () => number
+  readonly mostTimeBandsOnADay: () => number
 }
 
 /**
@@ -152,12 +152,12 @@ export const compileSchedule = (schedule: readonly ScheduleEntry[], marketRates:
     0,
   )
   let maxCount: number | null = null
-  const maxTimeBandsPerDay = (): number => {
+  const mostTimeBandsOnADay = (): number => {
     maxCount ??=
       hasDates || specialDays.length > 0
         ? timeBandCount
         : Math.max(...undatedDayKinds.map(([month, weekday]) => patternOn(month, 1, weekday).starts.length))
     return maxCount
   }
-  return { followsMarket: marketRates, schedule, rateLists, specialDays, patternOn, timeBandCount, maxTimeBandsPerDay }
+  return { followsMarket: marketRates, schedule, rateLists, specialDays, patternOn, timeBandCount, mostTimeBandsOnADay }
 }

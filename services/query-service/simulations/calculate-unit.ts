@@ -1,7 +1,7 @@
 import { accepted, type Result } from '../../domain/refusal.ts'
 import type { Bill } from '../../domain/simulation/bill.ts'
 import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
-import { changing } from '../statements/calculate-statement.ts'
+import { changing } from '../statements/run-statement.ts'
 import { discardWork, runWork } from '../work-thread/run-work.ts'
 import type { SimulationHead, SimulationInput } from '../work-thread/simulation-work.ts'
 import { type SimulationStores, type UnitPlan, withSimulationInput } from './gather-simulation.ts'

@@ -26,7 +26,7 @@ import {
 } from '../../platform/postgres/simulations/simulations.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
-import { decimalsOf } from '../statements/calculate-statement.ts'
+import { decimalsOf } from '../statements/run-statement.ts'
 import { calculateUnit, type SimulationDependencies } from './calculate-unit.ts'
 import { createSeriesReader } from './gather-simulation.ts'
 import { loadPlans, type SimulatedPlans } from './load-plans.ts'

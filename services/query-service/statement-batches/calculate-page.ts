@@ -8,7 +8,6 @@ import { type CountedFacts, pageBlocks, readPageFacts } from '../../platform/cli
 import { locationsWithFinals } from '../../platform/postgres/statements/statements.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import type { CachedPricing } from '../../platform/pricing-cache/pricing-cache.ts'
-import { type StatementCaller, viewOf } from '../statements/calculate-statement.ts'
 import { priceIntervalOf, readInclusion } from '../statements/gather-records.ts'
 import {
   type BillingTerms,
@@ -19,6 +18,7 @@ import {
   sourcesOf,
   spanOf,
 } from '../statements/gather-statement.ts'
+import { type StatementCaller, viewOf } from '../statements/run-statement.ts'
 import { runWork } from '../work-thread/run-work.ts'
 import type { StatementFacts, StatementHead } from '../work-thread/statement-work.ts'
 import type { PageDependencies } from './batch-dependencies.ts'

@@ -9,7 +9,6 @@ import { devicesIn } from '../../platform/postgres/statements/erase-batches.ts'
 import type { ClaimedPage, PageResult } from '../../platform/postgres/statements/statement-batches.ts'
 import { recordAnswers } from '../../platform/postgres/statements/statements.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
-import { readStoredRequest } from '../statements/calculate-statement.ts'
 import {
   type FinaliseRequest,
   finalDraftOf,
@@ -18,6 +17,7 @@ import {
   statementIncomplete,
   storeFinal,
 } from '../statements/finalise-statement.ts'
+import { readStoredRequest } from '../statements/run-statement.ts'
 import { answerText, statementId } from '../statements/statement-answer.ts'
 import { answerStatement } from '../statements/statements.ts'
 import type { PageDependencies } from './batch-dependencies.ts'

@@ -23,13 +23,8 @@ import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { discardWork } from '../work-thread/run-work.ts'
 import type { StatementFacts } from '../work-thread/statement-work.ts'
-import {
-  calculateStatement,
-  comparedFinals,
-  readStoredRequest,
-  type StatementDependencies,
-} from './calculate-statement.ts'
 import { type BillingTerms, loadBillingTerms } from './gather-statement.ts'
+import { calculateStatement, comparedFinals, readStoredRequest, type StatementDependencies } from './run-statement.ts'
 import { answerText } from './statement-answer.ts'
 
 export type FinaliseDependencies = QueryServiceDependencies &

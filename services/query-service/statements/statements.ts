@@ -27,15 +27,10 @@ import {
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import { answerWork, discardWork } from '../work-thread/run-work.ts'
-import {
-  type CalculatedStatement,
-  calculateStatement,
-  comparedFinals,
-  readStoredRequest,
-} from './calculate-statement.ts'
 import { type FinaliseDependencies, finaliseStatement, noStatement, voidStatement } from './finalise-statement.ts'
 import { type BillingTerms, loadBillingTerms, type StatementPlan } from './gather-statement.ts'
 import { answerFinals } from './list-finals.ts'
+import { type CalculatedStatement, calculateStatement, comparedFinals, readStoredRequest } from './run-statement.ts'
 import { frameAnswer, statementId } from './statement-answer.ts'
 
 export type StatementOperationDependencies = FinaliseDependencies & { readonly clickHouse: ClickHouse }

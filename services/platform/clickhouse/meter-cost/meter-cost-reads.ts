@@ -1,8 +1,9 @@
+import type { CostStatus } from '../../../domain/cost/cost-record.ts'
 import type { MeterRecord } from '../../../domain/record/record.ts'
 import type { Tenant } from '../../../domain/tenant.ts'
 import { type ClickHouse, streamUnlessSmall } from '../clickhouse.ts'
 import { idLiteral, instantLiteral, isAmong, textLiteral } from '../encoding/literals.ts'
-import type { CostStatus, MeterCostRow } from './meter-cost-row.ts'
+import type { MeterCostRow } from './meter-cost-row.ts'
 import { costedColumns, decodeMeterCostRows, meterCostColumns } from './meter-cost-rows.ts'
 
 export type { Tenant }

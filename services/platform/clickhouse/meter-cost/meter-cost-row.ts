@@ -1,9 +1,8 @@
 import type { CostPiece } from '../../../domain/cost/cost-piece.ts'
+import type { CostStatus } from '../../../domain/cost/cost-record.ts'
 import type { Energy, Money } from '../../../domain/quantity.ts'
 import type { MeterRecord } from '../../../domain/record/record.ts'
 import type { Tenant } from '../../../domain/tenant.ts'
-
-export type CostStatus = 'PRICED' | 'PROVISIONAL' | 'UNPRICED'
 
 /**
  * Encoded pieces of a row that waits for its insert: their count, and the bytes of each column of `pieces` in the order
