@@ -5,15 +5,19 @@ import { makeLocation } from './fleet.ts'
 import { type LedgerLocation, openJournal, readJournal } from './journal.ts'
 import { createSubmitters, type Submitters, type Target } from './submitter.ts'
 
-export type LedgerOptions = {
-  /** Path of the journal. */
-  readonly file: string
-  readonly random: Random
-  readonly target: Target
+/** Size of the load of a ledger. */
+export type LedgerSize = {
   readonly locations: number
   readonly maxRecords?: number
   readonly maxTotalRecords?: number
   readonly maxPauseMs?: number
+}
+
+export type LedgerOptions = LedgerSize & {
+  /** Path of the journal. */
+  readonly file: string
+  readonly random: Random
+  readonly target: Target
 }
 
 /** A client that records its requests in a journal and compares the stored data with the journal. */

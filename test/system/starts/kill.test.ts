@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { faultsOf } from '../../support/ledger/audit.ts'
-import { type Ledger, openLedger } from '../../support/ledger/ledger.ts'
+import { type Ledger, type LedgerSize, openLedger } from '../../support/ledger/ledger.ts'
 import { type Random, seededRandom } from '../../support/random.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import { fillDataFolder } from '../../support/system/prepared-folder.ts'
@@ -17,7 +17,7 @@ import {
 
 /** For more rounds or other moments: KILL_ROUNDS=100 KILL_SEED=7. */
 const rounds = Number(process.env['KILL_ROUNDS'] ?? 5)
-const size = { locations: 5, maxRecords: 100, maxTotalRecords: 4_000, restMs: 100 }
+const size: LedgerSize = { locations: 5, maxRecords: 100, maxTotalRecords: 4_000, maxPauseMs: 100 }
 const seed = Number(process.env['KILL_SEED'] ?? 1)
 
 let folder = ''

@@ -5,7 +5,7 @@ import { faultInjectionTimeoutMs, runFaultInjection, seed } from '../../support/
 import { listAll } from '../../support/event-ledger/verify-events.ts'
 import { faultsOf } from '../../support/ledger/audit.ts'
 import { type JournalEntry, readJournal } from '../../support/ledger/journal.ts'
-import { openLedger } from '../../support/ledger/ledger.ts'
+import { type LedgerSize, openLedger } from '../../support/ledger/ledger.ts'
 import { seededRandom } from '../../support/random.ts'
 import { createOtherAccount } from '../../support/registry/accounts.ts'
 import { openTestDatabase } from '../../support/stores/postgres.ts'
@@ -64,7 +64,7 @@ describe('a PostgreSQL that hangs', () => {
   }, async () => {
     const { postgres, client, other } = fixture
     const file = join(folder, 'ledger.ndjson')
-    const size = { locations: 3, maxRecords: 30, maxTotalRecords: 1_000, maxPauseMs: 200 }
+    const size: LedgerSize = { locations: 3, maxRecords: 30, maxTotalRecords: 1_000, maxPauseMs: 200 }
     await using ledger = await openLedger({ file, random: seededRandom(seed), target: () => other, ...size })
     const hang = async (): Promise<void> => {
       postgres.inflict({ kind: 'hang' })
@@ -85,9 +85,11 @@ describe('a PostgreSQL that hangs', () => {
     const events = await runFaultInjection({
       target: () => client,
       groups: [[{ name: 'hang of PostgreSQL', kill: hang }]],
+      afterFaults: async () => {
+        stop.abort()
+        await load
+      },
     })
-    stop.abort()
-    await load
     await ledger.resendUnknown()
     const verdict = await ledger.audit(other)
     expect(faultsOf(verdict)).toEqual([])
