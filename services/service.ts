@@ -4,9 +4,7 @@ import { ConfigError, isFailure } from './platform/failure.ts'
 import { fileErrorText } from './platform/file-error.ts'
 import { createLogger, type Logger } from './platform/telemetry/logger.ts'
 import { version } from './platform/version.ts'
-import { welcome } from './sandbox.ts'
 import type { Report } from './stores.ts'
-import { openSystem } from './system.ts'
 
 /** Return the default of a setting as text. Descriptions contain computed defaults, such as a created secret. */
 const defaultOf = (name: string): string => {
@@ -103,6 +101,8 @@ export const runService = async (
     const chosenRoles = readRoles(args, config)
     const logger = createLogger(config.logLevel)
     const start = startReport(logger)
+    // The help and refused settings need no stores.
+    const [{ openSystem }, { welcome }] = await Promise.all([import('./system.ts'), import('./sandbox.ts')])
     const system = await openSystem(config, logger, start.report, chosenRoles)
     start.end()
     process.stdout.write(welcome(system, config.dataFolder, performance.now() - startedAt))

@@ -44,6 +44,18 @@ const endingAfter = (db: ClickHouse, commands: number): ClickHouse => {
   return { ...db, command }
 }
 
+/** Return the names of the schema files that were applied to their end. */
+const completedFiles = async (db: ClickHouse): Promise<readonly string[]> => {
+  const rows = await db
+    .rows("SELECT DISTINCT name FROM schema_history WHERE tables != '' ORDER BY name")
+    // The first crash comes before the history exists.
+    .catch(() => [])
+  return rows.map(([name]) => String(name))
+}
+
+const tableDefinitions = (db: ClickHouse) =>
+  db.rows('SELECT name, create_table_query FROM system.tables WHERE database = currentDatabase() ORDER BY name')
+
 const insertRows = (db: ClickHouse, ids: readonly number[]): Promise<void> =>
   db.insert(
     meterCostBlock(
@@ -216,16 +228,28 @@ describe('schema files', () => {
   })
 
   it('continue after a crash at any statement', { timeout: 120_000 }, async () => {
-    const names = schemaFiles().map(({ name }) => name)
-    for (let statements = 0, isWhole = false; !isWhole; statements += 1) {
-      const db = openEngine()
-      const done = await applySchemas(endingAfter(db, statements), schemaFiles()).catch(() => null)
-      isWhole = done !== null
-      const later = await applySchemas(db, schemaFiles())
-      expect(later, `after ${statements} statements`).toEqual(names.slice(names.length - later.length))
-      expect(isWhole ? later : await applySchemas(db, schemaFiles())).toEqual([])
-      await db.close()
+    const files = schemaFiles()
+    const whole = openEngine()
+    await applySchemas(whole, files)
+    const expected = await tableDefinitions(whole)
+    // A process has one engine at a time.
+    await whole.close()
+    const crashing = openEngine()
+    // Each call crashes one statement later than the call before, and repeats the statements of the interrupted file.
+    const crashes = new Map<string, number>()
+    const completed: string[] = []
+    for (let commands = 0, done: readonly string[] | null = null; done === null; commands += 1) {
+      done = await applySchemas(endingAfter(crashing, commands), files).catch(() => null)
+      const complete = await completedFiles(crashing)
+      const begun = files[completed.length]?.name ?? ''
+      crashes.set(begun, (crashes.get(begun) ?? 0) + 1)
+      if (complete.length > completed.length) commands = 0
+      completed.splice(0, completed.length, ...complete)
     }
+    expect(completed).toEqual(files.map(({ name }) => name))
+    for (const { name, sql } of files) expect(crashes.get(name), name).toBeGreaterThan(statementsOf(sql, false).length)
+    expect(await applySchemas(crashing, files)).toEqual([])
+    expect(await tableDefinitions(crashing)).toEqual(expected)
   })
 
   it('refuse a table that was changed, even after an interrupted file', async () => {
