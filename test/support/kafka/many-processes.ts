@@ -54,7 +54,7 @@ export const openManyProcesses = async (
 
   /** Send records before, during and after a fault, then audit them. */
   const sendDuring = async (seed: number, injectFault: () => Promise<void>): Promise<SendResult> => {
-    const size = { locations: 3, maxRecords: 40, maxTotalRecords: 1_500, restMs: 200 }
+    const size = { locations: 3, maxRecords: 40, maxTotalRecords: 1_500, maxPauseMs: 200 }
     const file = join(processes.folder, `ledger-${seed}.ndjson`)
     await using ledger = await openLedger({ file, random: seededRandom(seed), target: () => client, ...size })
     const stop = new AbortController()

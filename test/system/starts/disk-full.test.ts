@@ -53,7 +53,7 @@ const stores = { postgres: true, clickhouse: true, log: true }
 /** Submit while the disk is filled and emptied again, then audit. Returns the statuses of all answers. */
 const runFull = async (system: RunningSystem, disk: string, file: string): Promise<readonly (number | null)[]> => {
   const client = await login(system.sandbox)
-  const size = { locations: 4, maxTotalRecords: 3_000, restMs: 50 }
+  const size = { locations: 4, maxTotalRecords: 3_000, maxPauseMs: 50 }
   await using ledger = await openLedger({ file, random: seededRandom(1), target: () => client, ...size })
   const statuses = () => readJournal(file).flatMap(entry => (entry.kind === 'answered' ? [entry.status] : []))
   const enough = new AbortController()

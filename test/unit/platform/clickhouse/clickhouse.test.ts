@@ -238,7 +238,13 @@ describe('schema files', () => {
     // Each call crashes one statement later than the call before, and repeats the statements of the interrupted file.
     const crashes = new Map<string, number>()
     const completed: string[] = []
-    for (let commands = 0, done: readonly string[] | null = null; done === null; commands += 1) {
+    // A file that cannot be repeated never ends.
+    const maxCommands = 100
+    for (
+      let commands = 0, done: readonly string[] | null = null;
+      done === null && commands < maxCommands;
+      commands += 1
+    ) {
       done = await applySchemas(endingAfter(crashing, commands), files).catch(() => null)
       const complete = await completedFiles(crashing)
       const begun = files[completed.length]?.name ?? ''
