@@ -175,9 +175,9 @@ const settableMembers = (members: MemberTable, side: 'creation' | 'patch') => {
 
 type Shapes = Readonly<Record<string, z.ZodType>>
 
-const pick = (sent: object, names: Shapes) => Object.fromEntries(Object.entries(sent).filter(([name]) => name in names))
+const pick = (sent: object, names: Shapes) => Object.fromEntries(Object.entries(sent).filter(([name]) => Object.hasOwn(names, name)))
 const omit = (sent: object, names: Shapes) =>
-  Object.fromEntries(Object.entries(sent).filter(([name]) => !(name in names)))
+  Object.fromEntries(Object.entries(sent).filter(([name]) => !Object.hasOwn(names, name)))
 
 /** Return the shape of the body that creates an object. `others`: members of the request that stay as they are. */
 export const creationOf = <Table extends MemberTable>(members: Table, others: Shapes = {}) => {

@@ -11,6 +11,7 @@ export const rowCodes = [
   'no_such_time',
   'wrong_columns',
   'duplicate_row',
+  'other_quantity',
   'wrong_interval',
   'zero_duration',
 ] as const

@@ -47,6 +47,10 @@ export const rowReadingSource = (
     if ('problem' in readings) throw new UsageError(readings.problem)
     noted.push(
       ...readings.otherHeadings.map(heading => ({ path: pointerTo(heading), message: 'The column is not used.' })),
+      ...readings.otherUnits.map(({ heading, unit }) => ({
+        path: pointerTo(heading),
+        message: `The heading names ${unit}, and the import reads ${rules.unit}.`,
+      })),
     )
     label = readings.label
     return readings

@@ -139,7 +139,7 @@ const commodities = (hours: number): Omit<FileCase, 'title' | 'refused'> => ({
 })
 
 const gasRefused = (hours: number): FileCase['refused'] =>
-  Array.from({ length: hours }, (_, hour) => [hours + hour + 2, 'duplicate_row'])
+  Array.from({ length: hours }, (_, hour) => [hours + hour + 2, 'other_quantity'])
 
 /** 24 kWh on each of the local days that begin at these times. */
 const days = (...starts: readonly string[]): readonly StoredInterval[] =>

@@ -35,7 +35,7 @@ it('the rows of a second quantity are refused by the line of the first, however 
   const client = await system.login()
   const location = await makeHome(client, { import: 0.25 })
   const rows = 6_000
-  const lines = ['Date,Usage,Type', ...hoursOf('Electricity', 1, rows), ...hoursOf('Gas', 0.1, rows)]
+  const lines = ['Date,Usage,Type', ...hoursOf('Electricity', 1, rows), ...hoursOf('Reactive', 0.1, rows)]
   const file = fileOf(lines)
   const options = ['--location', location, '--unit', 'KWH', '--interval', 'PT1H', '--columns', 'start=Date,value=Usage']
   const { code, report } = await runImport(system.sandbox(), 'readings', [file, ...options])
@@ -49,6 +49,38 @@ it('the rows of a second quantity are refused by the line of the first, however 
   expect([selected.code, selected.report.accepted, selected.report.unselected]).toEqual([0, rows, rows])
   expect(await energyOf(client, location)).toBe(rows * 1_000)
 })
+
+it.each(['before', 'behind'])(
+  'rows of gas are refused %s the rows of electricity, also at other times',
+  async place => {
+    const client = await system.login()
+    const location = await makeHome(client, { import: 0.25 })
+    const gas = ['2025-01-02T00:00:00Z,45,Gas', '2025-01-02T01:00:00Z,45,Gas']
+    const electricity = hoursOf('Electricity', 1, 2)
+    const file = fileOf([
+      'Date,Usage,Type',
+      ...(place === 'before' ? [...gas, ...electricity] : [...electricity, ...gas]),
+    ])
+    const options = [
+      '--location',
+      location,
+      '--unit',
+      'KWH',
+      '--interval',
+      'PT1H',
+      '--columns',
+      'start=Date,value=Usage',
+    ]
+    const { code, report } = await runImport(system.sandbox(), 'readings', [file, ...options])
+    expect([code, report.accepted, report.refused_rows]).toEqual([3, 2, 2])
+    expect(report.refused[0]).toMatchObject({
+      field: 'Type',
+      code: 'other_quantity',
+      message: expect.stringContaining("--where 'Type=Gas'"),
+    })
+    expect(await energyOf(client, location)).toBe(2_000)
+  },
+)
 
 it('a repeated row is refused by a dry run too', async () => {
   const client = await system.login()

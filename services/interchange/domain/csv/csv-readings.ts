@@ -8,10 +8,11 @@ import {
   readingFields,
   unguardText,
 } from './columns.ts'
-import { type CsvRules, columnsProblem } from './csv-rules.ts'
+import { type CsvRules, columnsProblem, unitInHeading } from './csv-rules.ts'
 import { intervalSteps } from './interval-steps.ts'
 import { type LocalTimes, localTimes } from './local-times.ts'
-import { isLongRow, labelOfInterval, longRowReader, type RowReader } from './long-rows.ts'
+import { isLongRow, labelOfInterval, longRowReader, type RowReader, valueFields } from './long-rows.ts'
+import { type OtherColumn, otherQuantityReader } from './other-quantity.ts'
 import { rowSums } from './sum-rows.ts'
 import { findDayColumns, wideRowReader } from './wide-rows.ts'
 
@@ -19,6 +20,8 @@ import { findDayColumns, wideRowReader } from './wide-rows.ts'
 export type CsvReadings = {
   /** Headings that give no member of a reading. */
   readonly otherHeadings: readonly string[]
+  /** Headings of values that name another unit than the rules, with this unit. */
+  readonly otherUnits: readonly { readonly heading: string; readonly unit: string }[]
   /** Whether the first row of the file has headings. Else it is a row of readings. */
   readonly hasHeader: boolean
   /** Meaning of the single time of a row; null if rows have both times, or another layout. */
@@ -57,6 +60,22 @@ const instantsOnly = (): LocalTimes => {
     },
     end: () => undefined,
   }
+}
+
+/** Find headings of values that name another unit than the rules. */
+const findOtherUnits = (
+  header: readonly string[],
+  { indexes }: Columns,
+  { unit }: CsvRules,
+): CsvReadings['otherUnits'] => {
+  if (indexes.has('unit')) return []
+  return valueFields.flatMap(field =>
+    (indexes.get(field) ?? []).flatMap(index => {
+      const heading = header[index] ?? ''
+      const named = unitInHeading(heading)
+      return named === undefined || named === unit ? [] : [{ heading, unit: named }]
+    }),
+  )
 }
 
 const maxListedHeadings = 20
@@ -120,34 +139,45 @@ export const openCsvReadings = (
   const label = labelOfInterval(columns, rules)
   const steps = label === null ? null : intervalSteps(label)
   const selecting = new Set([...selected.map(({ index }) => index), sumIndex])
-  const open = (readRow: RowReader, usedOthers: ReadonlySet<number>): CsvReadings => ({
-    otherHeadings: columns.others
+  const open = (readRow: RowReader, usedOthers: ReadonlySet<number>): CsvReadings => {
+    const others = columns.others
       .filter(index => !usedOthers.has(index) && !selecting.has(index))
-      .map(index => header[index] ?? ''),
-    hasHeader,
-    label,
-    addRefused: row => times.add(row),
-    addRow: (cells, line) => {
-      if (!selected.every(({ index, text }) => unguardText(cells[index] ?? '').trim() === text)) return 'unselected'
-      const isShortDay = rules.layout === 'wide' && cells.length < header.length
-      if (isShortDay || hasColumnsOf(header, cells)) return readRow(cells, line) ? 'read' : 'blank'
-      const message = `The row has ${cells.length} columns, and the header has ${header.length}.`
-      times.add(refusedRow(line, null, 'wrong_columns', message))
-      return 'read'
-    },
-    take: () => {
-      sums?.add(times.take())
-      const rows = (sums ?? times).take()
-      if (steps === null) return rows
-      steps.add(rows)
-      return steps.take()
-    },
-    end: () => {
-      times.end()
-      sums?.end()
-      steps?.end()
-    },
-  })
+      .map((index): OtherColumn => ({ name: header[index] ?? '', index }))
+    const findOtherQuantity = otherQuantityReader(others, rules, choices)
+    return {
+      otherHeadings: others.map(({ name }) => name),
+      otherUnits: findOtherUnits(header, columns, rules),
+      hasHeader,
+      label,
+      addRefused: row => times.add(row),
+      addRow: (cells, line) => {
+        if (!selected.every(({ index, text }) => unguardText(cells[index] ?? '').trim() === text)) return 'unselected'
+        const isShortDay = rules.layout === 'wide' && cells.length < header.length
+        const hasColumns = isShortDay || hasColumnsOf(header, cells)
+        const other = hasColumns ? findOtherQuantity(cells) : null
+        if (hasColumns && other === null) return readRow(cells, line) ? 'read' : 'blank'
+        const message = `The row has ${cells.length} columns, and the header has ${header.length}.`
+        times.add(
+          other === null
+            ? refusedRow(line, null, 'wrong_columns', message)
+            : refusedRow(line, other.heading, 'other_quantity', other.message),
+        )
+        return 'read'
+      },
+      take: () => {
+        sums?.add(times.take())
+        const rows = (sums ?? times).take()
+        if (steps === null) return rows
+        steps.add(rows)
+        return steps.take()
+      },
+      end: () => {
+        times.end()
+        sums?.end()
+        steps?.end()
+      },
+    }
+  }
   if (rules.layout === 'long' || rules.zone === null)
     return open(longRowReader(header, columns, rules, times), new Set())
   const dayColumns = findDayColumns(header, columns, rules.interval)

@@ -46,6 +46,10 @@ const unitByWord: ReadonlyMap<string, EnergyUnits> = new Map([
 /** Return the unit of a word; undefined for other words. Case does not matter. */
 export const unitOf = (word: string): EnergyUnits | undefined => unitByWord.get(word.trim().toUpperCase())
 
+/** Return the unit that a heading names, such as `Consumption (kWh)`. */
+export const unitInHeading = (name: string): EnergyUnits | undefined =>
+  unitOf(/(?:^|[^a-z])(kwh|wh|kw|w)(?:$|[^a-z])/i.exec(name)?.[1] ?? '')
+
 /** Return the problem of columns that cannot give readings with these rules; null if they can. */
 export const columnsProblem = ({ indexes }: Columns, rules: CsvRules): ColumnsProblem | null => {
   const has = (...fields: readonly string[]): boolean => fields.some(field => indexes.has(field))

@@ -1,5 +1,5 @@
 import { dayMs, hourMs, minuteMs } from '../../../domain/interval.ts'
-import { unitOf } from './csv-rules.ts'
+import { unitInHeading, unitOf } from './csv-rules.ts'
 import { type FileColumn, type GuessedTimes, guessTimes, type Question } from './guess-times.ts'
 import { numberTextOf } from './number-text.ts'
 
@@ -25,9 +25,9 @@ const producedWords = /produ[ckz]|erzeug|generat|solar|\bpv\b|photovolt|opwek|er
 const otherWords =
   /^(?:id|nr|no|n°|line|row|zeile)$|price|cost|preis|kosten|betrag|\bamount\b|€|\b(?:eur|usd|gbp|temp|temperature)\b|serial|phone/i
 
-/** Return the unit that a heading names, such as `Consumption (kWh)`. */
-const unitInHeading = (name: string): string | undefined =>
-  /(?:^|[^a-z])(kwh|wh|kw|w)(?:$|[^a-z])/i.exec(name)?.[1]?.toUpperCase()
+/** Return a unit in a heading that readings cannot have. */
+const otherUnitInHeading = (name: string): string | undefined =>
+  /(?:^|[^a-z])(mwh|gwh|m³|m3|kvarh|gj|mj)(?:$|[^a-z0-9])/i.exec(name)?.[1]
 
 /** Return a column as numbers; null if a text is none. A comma is the decimal mark only if points do not fit. */
 const numbersOf = (column: FileColumn): NumberColumn | null => {
@@ -58,11 +58,39 @@ const unclearNumber = ({ texts }: NumberColumn): string | undefined => {
 const neverFalls = ({ values }: NumberColumn): boolean =>
   values.every((value, index) => index === 0 || value >= (values[index - 1] as number))
 
-/** A counter shows far more than what it adds between two readings, and does not fall. */
-const looksLikeCounter = (column: NumberColumn): boolean => {
-  const { values } = column
-  const [first = 0, last = 0] = [values[0], values.at(-1)]
-  return values.length > 2 && neverFalls(column) && last > first && first > 5 * ((last - first) / (values.length - 1))
+/** Cut values into runs before each fall. Null if a value falls, but not below half of the one before. */
+const runsOf = (values: readonly number[]): readonly (readonly number[])[] | null => {
+  const runs: number[][] = []
+  for (const [index, value] of values.entries()) {
+    const before = values[index - 1] ?? 0
+    if (index > 0 && value >= before) runs.at(-1)?.push(value)
+    else if (index === 0 || value < before / 2) runs.push([value])
+    else return null
+  }
+  return runs
+}
+
+/**
+ * A counter shows far more than what it adds between two readings. It does not fall, except far down: to the first
+ * reading of another meter, after a reset, or for a moment.
+ */
+const looksLikeCounter = ({ values }: NumberColumn): boolean => {
+  const runs = runsOf(values)
+  if (runs === null || runs.length > 2 + values.length / 20) return false
+  return runs.some(run => {
+    const [first = 0, last = 0] = [run[0], run.at(-1)]
+    const isLong = run.length > 2 && run.length * 2 >= values.length
+    return isLong && last > first && first > 5 * ((last - first) / (run.length - 1))
+  })
+}
+
+const unitQuestion = (columns: readonly NumberColumn[]): Question => {
+  const other = columns.find(({ name }) => otherUnitInHeading(name) !== undefined)
+  const text =
+    other === undefined
+      ? 'No heading names the unit. Set --unit to WH, KWH, W or KW.'
+      : `${named(other)} names the unit ${otherUnitInHeading(other.name)}, which readings cannot have. Convert the values, then set --unit to WH, KWH, W or KW.`
+  return { text, answers: ['unit'] }
 }
 
 type GuessedValues = {
@@ -107,8 +135,7 @@ const guessValues = (columns: readonly FileColumn[]): GuessedValues => {
       text: `The units of ${listed([one, other].filter(column => column !== null))} differ. Import one column after the other.`,
       answers: valueFields,
     })
-  if (withUnit.length === 0 && unitColumn === null && found.length > 0)
-    missing.push({ text: 'No heading names the unit. Set --unit to WH, KWH, W or KW.', answers: ['unit'] })
+  if (withUnit.length === 0 && unitColumn === null && found.length > 0) missing.push(unitQuestion(found))
   return { bought: one, sold: other, unit: unitColumn === null ? unit : null, unitColumn, missing }
 }
 
@@ -161,9 +188,10 @@ const mixedRows = (columns: readonly FileColumn[], times: GuessedTimes, rowCount
     const [first = ''] = words
     const isNumber = numberTextOf(first, { decimal: ',', thousands: '' }) !== undefined
     if (words.length < 2 || words.length > 8 || texts.length !== rowCount || isNumber) continue
+    const choices = words.map(word => `--where '${choice}=${word}'`).join(' or ')
     return [
       {
-        text: `Rows of one time differ in "${name}". Read one kind: --where '${choice}=${first}'. If the texts are meters, set --columns 'device_reference=${quotedChoice(choice)}'.`,
+        text: `Rows of one time differ in "${name}". Read one kind: ${choices}. If the texts are meters, set --columns 'device_reference=${quotedChoice(choice)}'.`,
         answers,
       },
     ]

@@ -86,7 +86,8 @@ export const labelOfInterval = (columns: Columns, rules: CsvRules): 'start' | 'e
   return isInterval && rules.interval !== null ? (isEnd ? 'end' : 'start') : null
 }
 
-const valueFields: readonly ValueField[] = ['value', 'value_export', 'register', 'register_export']
+/** Fields with the values of a row. */
+export const valueFields: readonly ValueField[] = ['value', 'value_export', 'register', 'register_export']
 
 const valueFieldsOf = ({ indexes }: Columns): readonly ValueField[] => valueFields.filter(field => indexes.has(field))
 

@@ -71,7 +71,24 @@ describe('the guess of columns', () => {
       /can be a counter/,
       ['time;kWh', `${hours[0]};9000`, `${hours[1]};9001`, `${hours[2]};9002`],
     ],
-    ['two quantities', /--where 'Type=Gas'/, ['time;Type;kWh', `${hours[0]};Gas;1`, `${hours[0]};Power;2`]],
+    [
+      'energy or a counter of a meter that was exchanged',
+      /can be a counter/,
+      [
+        'day;kWh',
+        ...[12_300, 12_304.8, 12_309.5, 12_314.1, 0.2, 4.2, 8.2].map((value, at) => `2026-03-0${at + 1};${value}`),
+      ],
+    ],
+    [
+      'another unit',
+      /"Gas \(m³\)" names the unit m³, which readings cannot have/,
+      ['time;Gas (m³)', `${hours[0]};1`, `${hours[1]};2`],
+    ],
+    [
+      'two quantities',
+      /--where 'Type=Gas' or --where 'Type=Power'/,
+      ['time;Type;kWh', `${hours[0]};Gas;1`, `${hours[0]};Power;2`],
+    ],
     ['two values', /Several columns can be the value: "A kWh", "B kWh"/, ['time;A kWh;B kWh', `${hours[0]};1;2`]],
     ['equal headings', /value=2'/, ['time;kWh;kWh', `${hours[0]};1;2`]],
     ['the unit', /No heading names the unit/, ['time;energy', `${hours[0]};1`, `${hours[1]};1`]],
