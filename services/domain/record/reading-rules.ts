@@ -73,7 +73,7 @@ const tooLong = refused(
 ).refusal
 const decreased = refused(
   'register_decreased',
-  'value must not be below that of the reading before it. Send restart: true with the first reading of a new meter',
+  'value must not be below that of the reading before it. No energy is counted up to it, also if it replaced another value of its time. Send the right value again, or restart: true with the first reading of a new meter',
   'value',
 ).refusal
 const dip = refused(

@@ -96,7 +96,10 @@ export const remarksOfReceipts = ({
 const replacedLine = ({ replaced, resumed_at_line: line }: ImportReport): readonly string[] => {
   if (replaced === undefined || replaced === null) return []
   const since = line === undefined ? '' : ` from line ${line} on`
-  const more = replaced === 0 ? '' : ' GET /meters/corrections lists the values before and after.'
+  const more =
+    replaced === 0
+      ? ''
+      : ' GET /meters/corrections lists the values of records before and after. An undo of the import sets records and register readings back.'
   return [`  ${counted(replaced, 'stored record')} replaced with another value${since}.${more}`]
 }
 
