@@ -175,7 +175,8 @@ const settableMembers = (members: MemberTable, side: 'creation' | 'patch') => {
 
 type Shapes = Readonly<Record<string, z.ZodType>>
 
-const pick = (sent: object, names: Shapes) => Object.fromEntries(Object.entries(sent).filter(([name]) => Object.hasOwn(names, name)))
+const pick = (sent: object, names: Shapes) =>
+  Object.fromEntries(Object.entries(sent).filter(([name]) => Object.hasOwn(names, name)))
 const omit = (sent: object, names: Shapes) =>
   Object.fromEntries(Object.entries(sent).filter(([name]) => !Object.hasOwn(names, name)))
 
