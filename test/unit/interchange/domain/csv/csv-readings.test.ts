@@ -3,48 +3,11 @@ import { describe, expect, it } from 'vitest'
 import type { TimeZone } from '../../../../../services/domain/civil-time.ts'
 import { writeInstant } from '../../../../../services/domain/instant.ts'
 import { dayMs } from '../../../../../services/domain/interval.ts'
-import { type ColumnChoices, readColumnChoices } from '../../../../../services/interchange/domain/csv/columns.ts'
-import { isReadingField, openCsvReadings } from '../../../../../services/interchange/domain/csv/csv-readings.ts'
-import type { CsvRules } from '../../../../../services/interchange/domain/csv/csv-rules.ts'
 import { sumNumberTexts } from '../../../../../services/interchange/domain/csv/number-text.ts'
 import { timeFormat } from '../../../../../services/interchange/domain/csv/time-text.ts'
-import { isRefusedRow } from '../../../../../services/interchange/domain/reading.ts'
 import { timeZone } from '../../../../../services/platform/time-zone.ts'
 
-const berlin = timeZone('Europe/Berlin')
-
-const unset = { device: null, directions: null, interval: null, zone: null, format: null, ambiguous: null, sum: null }
-const plainRules: CsvRules = {
-  ...unset,
-  layout: 'long',
-  location: { reference: 'depot' },
-  unit: 'KWH',
-  label: 'start',
-  isRaw: false,
-  where: [],
-  words: new Map(),
-  marks: { decimal: '.', thousands: '' },
-}
-
-/** Read the rows of a text with `|` between cells. Returns `start end value` of a reading, `line code` of a refusal. */
-const read = (text: string, rules: Partial<CsvRules>, columns = ''): readonly string[] => {
-  const choices = readColumnChoices(columns, isReadingField, []) as ColumnChoices
-  const [header = '', ...rows] = text.trim().split('\n')
-  const cells = (row: string) => row.split('|').map(cell => cell.trim())
-  const readings = openCsvReadings(cells(header), choices, { ...plainRules, ...rules })
-  if ('problem' in readings) return [readings.problem]
-  const data = readings.hasHeader ? rows : [header, ...rows]
-  for (const [index, row] of data.entries()) readings.addRow(cells(row), index + (readings.hasHeader ? 2 : 1))
-  readings.end()
-  return readings.take().map(row => {
-    if (isRefusedRow(row)) return `${row.line} ${row.code}`
-    const end = row.end === row.start ? '' : ` ${writeInstant(row.end).slice(5, 16)}`
-    return `${writeInstant(row.start).slice(5, 16)}${end} ${row.value}`
-  })
-}
-
-const quarter = { zone: berlin, interval: 900_000 }
-const hour = { zone: berlin, interval: 3_600_000 }
+import { berlin, hour, quarter, readRows as read } from '../../../../support/interchange/read-rows.ts'
 
 describe('rows with one reading', () => {
   it('have instants with offsets, and are refused by line', () => {
@@ -317,67 +280,5 @@ describe('rows of a day', () => {
     expect(read([text[0], row('2026-03-29', 24), row('2026-06-01', 25)].join('\n'), wide)).toEqual([
       ...['2 wrong_columns', '3 wrong_columns'],
     ])
-  })
-})
-
-describe('a column without a field', () => {
-  const rows = (heading: string, ...words: readonly string[]) =>
-    [`time|kWh|${heading}`, ...words.map((word, at) => `2026-04-01T0${at}:00:00Z|${at + 1}|${word}`)].join('\n')
-  const refused = '2 other_quantity'
-
-  it.each([
-    ['Type', 'Gas'],
-    ['Sparte', 'erdgas'],
-    ['commodity', 'WATER'],
-    ['Einheit', 'm³'],
-    ['Einheit', 'Wh'],
-    ['Richtung', 'Einspeisung'],
-  ])('refuses a row whose %s is %s, in any order of the rows', (heading, word) => {
-    expect(read(rows(heading, word, 'x'), hour, 'value=kWh')).toEqual([refused, '04-01T01:00 04-01T02:00 2'])
-    expect(read(rows(heading, 'x', word), hour, 'value=kWh')).toEqual([
-      ...['04-01T00:00 04-01T01:00 1', refused.replace('2', '3')],
-    ])
-  })
-
-  it.each([
-    ['Type', 'Strom'],
-    ['status', 'W'],
-    ['Einheit', 'kWh'],
-    ['note', 'gas meter in the cellar'],
-  ])('does not refuse a row whose %s is %s', (heading, word) => {
-    expect(read(rows(heading, word), hour, 'value=kWh')).toEqual(['04-01T00:00 04-01T01:00 1'])
-  })
-
-  it('may say what the options choose', () => {
-    const where = [{ heading: 'Type', text: 'Gas' }]
-    expect(read(rows('Type', 'Gas', 'Strom'), { ...hour, where }, 'value=kWh')).toHaveLength(1)
-    const directions = { energyFlowDirection: 'OUTBOUND', tariffDirection: 'EXPORT' } as const
-    expect(read(rows('flow', 'Export'), { ...hour, directions }, 'value=kWh')).toHaveLength(1)
-  })
-})
-
-describe('rows of several quantities', () => {
-  const text = `
-    time                 | kWh | Type        | flow      | quantity
-    2026-04-01T00:00:00Z | 1   | Electricity | Afname    | kwh
-    2026-04-01T00:00:00Z | 2   | Gas         | Afname    | m3
-    2026-04-01T01:00:00Z | 3   | Electricity | Teruglevering | kwh`
-  const columns = 'value=kWh,direction=flow,unit=quantity'
-  const words = new Map([
-    ['AFNAME', 'IMPORT'],
-    ['TERUGLEVERING', 'EXPORT'],
-  ])
-
-  it('are selected by the text of a column, and their words are mapped', () => {
-    const where = [{ heading: 'Type', text: 'Electricity' }]
-    expect(read(text, { ...hour, words, where }, columns)).toEqual([
-      ...['04-01T00:00 04-01T01:00 1', '04-01T01:00 04-01T02:00 3'],
-    ])
-    expect(
-      read(text, { ...hour, words, where: [...where, { heading: 'flow', text: 'Afname' }] }, columns),
-    ).toHaveLength(1)
-    expect(read(text, { ...hour, words }, columns)[1]).toBe('3 other_quantity')
-    expect(read(text, { ...hour, where }, columns)).toEqual(['2 field_invalid', '4 field_invalid'])
-    expect(read(text, { ...hour, where: [{ heading: 'Kind', text: 'x' }] }, columns)[0]).toContain('no column "Kind"')
   })
 })
