@@ -30,6 +30,7 @@ export const tariffScheduleLimits = {
   months: monthNames.length,
   dates: 31,
   days: dayNames.length + ['Weekdays', 'Weekend', 'Holidays'].length + maxDayTypes,
+  hours: maxTimeBandsPerDay,
 } as const
 
 /**
@@ -115,8 +116,12 @@ const readBlock = (daysAndHours: DaysAndHoursInput, isMarket: boolean, path: str
   const days = readNames<DaysAndHours['days'][number]>(daysAndHours.days, dayChoices, `${path}.days`, isDayChoice)
   if (!days.ok) return days
   // All bands of a block are on the same days.
-  if (daysAndHours.hours.length > maxTimeBandsPerDay)
-    return refused('schedule_invalid', `${path}.hours must hold at most ${maxTimeBandsPerDay} bands`, `${path}.hours`)
+  if (daysAndHours.hours.length > tariffScheduleLimits.hours)
+    return refused(
+      'schedule_invalid',
+      `${path}.hours must hold at most ${tariffScheduleLimits.hours} bands`,
+      `${path}.hours`,
+    )
   const hours = readEach(daysAndHours.hours, `${path}.hours`, (timeBand, bandPath) =>
     readHours(timeBand, isMarket, bandPath),
   )

@@ -36,7 +36,7 @@ export const scheduleFrame = requestList(
         days: optionalList(names(tariffScheduleLimits.days)).describe(
           'Mon … Sun, Weekdays, Weekend, Holidays, # with the name of a day type, or All. Default: All.',
         ),
-        hours: requestList(hours).meta({ minItems: 1 }),
+        hours: requestList(hours).meta({ minItems: 1, maxItems: tariffScheduleLimits.hours }),
       }).meta({ component: 'DaysAndHoursInput' }),
     ).meta({ minItems: 1 }),
   }).meta({ component: 'ScheduleEntryInput' }),
