@@ -114,7 +114,7 @@ describe('the whole calendar', () => {
     expect(refusalOf(bands(...minutes))).toBeNull()
     expect(refusalOf(bands(...minutes, hours('00:00:00', '00:00:30')))).toMatchObject({
       code: 'schedule_invalid',
-      field: 'schedule',
+      field: 'schedule[0].days_and_hours[0].hours',
     })
   })
 })
