@@ -144,7 +144,7 @@ const withSession = async (
   const session = token === null ? null : await sessionOf(dependencies, token, at)
   if (token === null || session === null) return redirect(`${signInPath}?${new URLSearchParams({ next: path })}`)
   const csrf = formToken(dependencies.secret, token)
-  const audience = { session, csrf, navigation: navigation(entries, path, session) }
+  const audience = { session, csrf, navigation: () => navigation(entries, path, session) }
   const form = req.method === 'POST' ? await readForm(req.raw, dependencies.secret, token) : new URLSearchParams()
   if (form === null) return pageAnswer(foreignFormPage, audience)
   const origin = dependencies.publicUrl ?? req.header('origin') ?? null

@@ -28,7 +28,7 @@ export type ConsoleRequest = ApiCalls & {
 }
 
 /** A request with a session and the navigation of its page, before its route is known. */
-export type SignedInRequest = Omit<ConsoleRequest, 'ids' | keyof ApiCalls> & { readonly navigation: Html }
+export type SignedInRequest = Omit<ConsoleRequest, 'ids' | keyof ApiCalls> & { readonly navigation: () => Html }
 
 /** Return whether the visitor may call an operation. Pages leave out the buttons of other operations. */
 export const mayDo = ({ session }: Pick<ConsoleRequest, 'session'>, operation: Pick<Operation, 'access'>): boolean =>

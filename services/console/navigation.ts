@@ -9,7 +9,7 @@ type NavigationGroup = {
   readonly pages: readonly (readonly [path: string, name: string])[]
 }
 
-/** Pages of the console by subject. Other areas add their pages behind one of these. */
+/** Pages of the console by subject. An added entry follows one of these. */
 const navigationGroups: readonly NavigationGroup[] = [
   { title: null, pages: [['/console', 'Overview']] },
   {
@@ -76,7 +76,7 @@ type Entry = { readonly path: string; readonly name: string; readonly access: Ac
 /** Entry of a page that another part adds. It follows the entry with the path `after`. */
 export type AddedEntry = Entry & { readonly after: string }
 
-/** Return the entry of a page of the console, and the added ones behind it. */
+/** Return the entry of a page of the console, and the added entries that follow it. */
 const entriesOf = ([path, name]: NavigationGroup['pages'][number], added: readonly AddedEntry[]): readonly Entry[] => [
   { path, name, access: accessOf[path] ?? 'open' },
   ...added.filter(({ after }) => after === path),

@@ -99,7 +99,7 @@ ${view.hasCharts === true ? chartFiles : null}
 <body class="console">
 <a class="skip" href="#content">Skip to content</a>
 ${session === null ? anonymousHeader : headerOf(session, csrf, query)}
-<div class="${session === null ? 'alone' : 'with-places'}">${navigation}
+<div class="${session === null ? 'alone' : 'with-places'}">${navigation?.()}
 <main id="content" tabindex="-1">${(view.status ?? 200) < 400 ? doneNotice(query) : null}${undoForm(csrf, last?.undo ?? null)}${view.body}${apiRequests(calls, last?.calls)}</main></div>
 </body>
 </html>
@@ -118,7 +118,7 @@ const headers = {
  * page to the API. `last` is the action that led to the page.
  */
 type PageAudience = (
-  | { readonly session: ConsoleSession; readonly navigation: Html }
+  | { readonly session: ConsoleSession; readonly navigation: () => Html }
   | { readonly session: null; readonly navigation?: null }
 ) & {
   readonly csrf: string

@@ -3,7 +3,7 @@ import { importPath, undoPagePath } from './import-form.ts'
 import { importAnswers, importForm } from './import-pages.ts'
 import { undoAnswers } from './undo-pages.ts'
 
-/** Pages that import readings and undo imports. The console shows them behind the corrections. */
+/** Pages that import readings and undo imports. Their entry follows that of the corrections. */
 export const importArea: ConsoleArea = {
   entry: { path: importPath, name: 'Import readings', access: 'metering', after: '/console/corrections' },
   open: dependencies => ({

@@ -58,7 +58,7 @@ const unclearNumber = ({ texts }: NumberColumn): string | undefined => {
 const neverFalls = ({ values }: NumberColumn): boolean =>
   values.every((value, index) => index === 0 || value >= (values[index - 1] as number))
 
-/** Cut values into runs before each fall. Null if a value falls, but not below half of the one before. */
+/** Cut values into runs before each fall. Null if a value falls and is not below half of the value before it. */
 const runsOf = (values: readonly number[]): readonly (readonly number[])[] | null => {
   const runs: number[][] = []
   for (const [index, value] of values.entries()) {
@@ -71,8 +71,8 @@ const runsOf = (values: readonly number[]): readonly (readonly number[])[] | nul
 }
 
 /**
- * A counter shows far more than what it adds between two readings. It does not fall, except far down: to the first
- * reading of another meter, after a reset, or for a moment.
+ * Return whether a column can be a counter. A counter is far above its steps between two readings. It falls only far
+ * down: to the first reading of another meter, after a reset, or for a moment.
  */
 const looksLikeCounter = ({ values }: NumberColumn): boolean => {
   const runs = runsOf(values)

@@ -2,7 +2,7 @@ import type { EnergyUnits } from '../../../domain/quantity.ts'
 import type { ColumnChoices } from './columns.ts'
 import { type CsvRules, unitOf } from './csv-rules.ts'
 
-/** What a cell of a column without a field says about its row: a reason to refuse the row. */
+/** Column whose cell says that the row has another quantity, and the reason to refuse the row. */
 export type OtherQuantity = { readonly heading: string; readonly message: string }
 
 const otherCommodities: ReadonlySet<string> = new Set([
@@ -18,11 +18,11 @@ const soldWords: ReadonlySet<string> = new Set([
   ...['teruglevering', 'injectie', 'injection', 'inyección', 'injeção', 'vertido', 'excedente', 'immissione'],
 ])
 
-/** What the user has said about the rows. The user can ignore the column of the unit or of the direction. */
+/** Choices of the user. The user can ignore the column of the unit or of the direction. */
 type QuantityRules = { readonly unit: EnergyUnits | null | 'ignored'; readonly directions: 'known' | 'unknown' }
 
-/** A longer cell is no word of these. */
-const maxLength = 20
+/** Maximum length of a cell that can be one of the words, and of a heading in a message. */
+const [maxLength, maxHeadingLength] = [20, 60]
 
 const quoted = (heading: string, text: string): string => `'${heading}=${text}'`
 
@@ -49,8 +49,8 @@ const isNumeric = (cell: string): boolean => {
 }
 
 /**
- * Return a function that finds the first cell of a row, in columns without a field, that says that the row has another
- * quantity: another commodity than electricity, sold energy, or another unit. Null if there is none.
+ * Return a function that reads the columns without a field. It finds the first cell of a row that names another
+ * commodity than electricity, sold energy, or another unit. Null if there is none.
  * Source: docs/rules/imports.md #csv.
  */
 export const otherQuantityReader = (
@@ -63,8 +63,10 @@ export const otherQuantityReader = (
     unit: isIgnored('unit') ? 'ignored' : unit,
     directions: directions !== null || isIgnored('direction') ? 'known' : 'unknown',
   }
+  // A heading can be long, and each refused row repeats it.
+  const named = columns.map(({ name, index }) => ({ name: name.slice(0, maxHeadingLength), index }))
   return cells => {
-    for (const { name, index } of columns) {
+    for (const { name, index } of named) {
       const cell = cells[index] ?? ''
       if (cell === '' || cell.length > maxLength || isNumeric(cell)) continue
       const message = messageOf(name, cell.trim(), rules)

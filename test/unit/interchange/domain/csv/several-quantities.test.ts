@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { hour, readRows as read } from '../../../../support/interchange/read-rows.ts'
+import { otherQuantityReader } from '../../../../../services/interchange/domain/csv/other-quantity.ts'
+import { hour, plainRules, readRows as read } from '../../../../support/interchange/read-rows.ts'
 
 describe('a column without a field', () => {
   const rows = (heading: string, ...words: readonly string[]) =>
@@ -27,6 +28,14 @@ describe('a column without a field', () => {
     ['note', 'gas meter in the cellar'],
   ])('does not refuse a row whose %s is %s', (heading, word) => {
     expect(read(rows(heading, word), hour, 'value=kWh')).toEqual(['04-01T00:00 04-01T01:00 1'])
+  })
+
+  it('is named in the message by its first 60 characters', () => {
+    const find = (heading: string) => {
+      const columns = [{ name: heading, index: 0 }]
+      return otherQuantityReader(columns, { ...plainRules, ...hour }, new Map())(['gas'])?.heading.length
+    }
+    expect([find('a'.repeat(60)), find('a'.repeat(61))]).toEqual([60, 60])
   })
 
   it('may say what the options choose', () => {
