@@ -44,7 +44,7 @@ const wayOf = (run: (input: string) => Promise<string>): FieldWay => {
       linesOf((await perform<Outcome>('readings', { location_id: location, ...readings })).failed_records),
     sendFile: async (location, file) => {
       const outcome =
-        file.isLong === true
+        file.refusedRecords !== undefined
           ? await perform<Outcome>('records', recordsOfFile(location, file))
           : await perform<Outcome>('csv', { text: file.text, query: { location_id: location, ...file.form } })
       const lines = linesOf(outcome.failed_records)
@@ -76,11 +76,11 @@ const installLimitMs = 420_000
 describe('the TypeScript client', () => {
   beforeAll(buildTypescriptClient, installLimitMs)
   const way = wayOf(input => runInClient(['tests/run-field-case.mjs'], {}, { input }))
-  describeFieldWay('with readings of the field', system.login, way)
+  describeFieldWay('with readings of the field', system.login, way, 'as records')
 })
 
 describe.skipIf(!hasPython)('the Python client', () => {
   beforeAll(buildPythonClient, installLimitMs)
   const way = wayOf(input => runPython(['tests/run_field_case.py'], input))
-  describeFieldWay('with readings of the field', system.login, way)
+  describeFieldWay('with readings of the field', system.login, way, 'as records')
 })

@@ -73,7 +73,7 @@ const tooLong = refused(
 ).refusal
 const decreased = refused(
   'register_decreased',
-  'value must not be below that of the reading before it. No energy is counted up to it, also if it replaced another value of its time. Send the right value again, or restart: true with the first reading of a new meter',
+  'value is below the reading before it, so no energy counts up to it. Correct it, or send restart: true for a new meter',
   'value',
 ).refusal
 const dip = refused(

@@ -23,11 +23,14 @@ export type RegisterCase = Outcome & { readonly units: 'WH' | 'KWH'; readonly da
 /** Time in seconds; the value null withdraws the reading. */
 export type RegisterReading = { readonly time: number; readonly value: number | null }
 
-/** File with records. `isLong`: the file has more rows than a submission. */
+/**
+ * File with records. `refusedRecords`: the file has more rows than a submission. These are refused if a program sends
+ * its rows as records, without their other columns.
+ */
 export type FileCase = Outcome & {
   readonly text: string
   readonly form: FileForm
-  readonly isLong?: true
+  readonly refusedRecords?: Outcome['refused']
 }
 
 const readText = (path: string): string => readFileSync(join(fieldFolder, path), 'utf8')
@@ -138,8 +141,8 @@ const commodities = (hours: number): Omit<FileCase, 'title' | 'refused'> => ({
   form: { columns: 'start=Datum,value=Verbruik', unit: 'KWH', interval: 'PT1H' },
 })
 
-const gasRefused = (hours: number): FileCase['refused'] =>
-  Array.from({ length: hours }, (_, hour) => [hours + hour + 2, 'other_quantity'])
+const gasRefused = (hours: number, code = 'other_quantity'): FileCase['refused'] =>
+  Array.from({ length: hours }, (_, hour) => [hours + hour + 2, code])
 
 /** 24 kWh on each of the local days that begin at these times. */
 const days = (...starts: readonly string[]): readonly StoredInterval[] =>
@@ -183,7 +186,12 @@ const lastSession: StoredInterval = ['2026-10-27T07:00:00Z', '2026-10-27T08:00:0
 export const fileCases: readonly FileCase[] = [
   { ...commodities(24), title: 'the gas of 24 hours is refused', refused: gasRefused(24) },
   { ...commodities(3000), title: 'the gas of 3,000 hours is refused', refused: gasRefused(3000) },
-  { ...commodities(6000), title: 'the gas of 6,000 hours is refused', refused: gasRefused(6000), isLong: true },
+  {
+    ...commodities(6000),
+    title: 'the gas of 6,000 hours is refused',
+    refused: gasRefused(6000),
+    refusedRecords: gasRefused(6000, 'duplicate_row'),
+  },
   {
     ...commodities(24),
     title: 'the electricity of a mixed file can be chosen',

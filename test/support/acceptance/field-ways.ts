@@ -101,7 +101,7 @@ export const describeFieldWay = (
   name: string,
   login: () => Promise<Client>,
   way: FieldWay,
-  { hasLongFiles = true } = {},
+  longFiles: 'as files' | 'as records' | 'none' = 'as files',
 ): void => {
   describe(name, () => {
     it.each(registerCases)('$title', async ({ location, refused, stored, units, data }) => {
@@ -126,13 +126,17 @@ export const describeFieldWay = (
       expect(await storedIn(client, home)).toEqual([['2026-03-01T00:00:00Z', '2026-03-01T13:00:00Z', 1000]])
     })
 
-    it.each(fileCases.filter(({ isLong }) => hasLongFiles || isLong !== true))('$title', async file => {
-      const client = await login()
-      const home = await makeHome(client, { import: 0.25 }, file.location)
-      const refused = await way.sendFile(home, file)
-      expect(refused).toEqual(withoutUnknown(file.refused, refused))
-      expect(await storedIn(client, home)).toEqual(file.stored)
-    })
+    it.each(fileCases.filter(file => longFiles !== 'none' || file.refusedRecords === undefined))(
+      '$title',
+      async file => {
+        const client = await login()
+        const home = await makeHome(client, { import: 0.25 }, file.location)
+        const refused = await way.sendFile(home, file)
+        const expected = longFiles === 'as records' ? (file.refusedRecords ?? file.refused) : file.refused
+        expect(refused).toEqual(withoutUnknown(expected, refused))
+        expect(await storedIn(client, home)).toEqual(file.stored)
+      },
+    )
 
     it('an export of May has the session of 1 May 00:01 and not the one of 1 June 00:30', async () => {
       const client = await login()

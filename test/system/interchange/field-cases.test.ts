@@ -130,5 +130,5 @@ const byCommand: FieldWay = {
   },
 }
 
-describeFieldWay('over HTTP', system.login, overHttp, { hasLongFiles: false })
+describeFieldWay('over HTTP', system.login, overHttp, 'none')
 describeFieldWay('by the command', system.login, byCommand)

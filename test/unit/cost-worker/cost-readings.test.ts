@@ -93,7 +93,7 @@ describe('the readings of a step', () => {
     ])
     const { version: _, sourceVersion: __, ...named } = later
     const error =
-      'register_decreased: value must not be below that of the reading before it. No energy is counted up to it, also if it replaced another value of its time. Send the right value again, or restart: true with the first reading of a new meter'
+      'register_decreased: value is below the reading before it, so no energy counts up to it. Correct it, or send restart: true for a new meter'
     const { locationId, deviceId } = readingOf(base)
     expect(failures).toEqual([{ ...tenant, ...named, locationId, deviceId, foundLater: true, error }])
   })

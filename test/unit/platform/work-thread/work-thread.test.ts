@@ -63,10 +63,15 @@ describe('work in a thread', () => {
   it('does not block the thread of the caller', async () => {
     const thread = threadOf()
     await beganSteps(thread, input(1, 0, 1)).then(textOf)
-    const cpu = process.threadCpuUsage()
-    await beganSteps(thread, input(30, 20, 1)).then(textOf)
-    const { user, system } = process.threadCpuUsage(cpu)
-    expect((user + system) / 1000).toBeLessThan(300)
+    const used: number[] = []
+    // Garbage of other tests can fall into a time. The work itself needs 600 ms of each.
+    for (let time = 0; time < 3; time += 1) {
+      const cpu = process.threadCpuUsage()
+      await beganSteps(thread, input(30, 20, 1)).then(textOf)
+      const { user, system } = process.threadCpuUsage(cpu)
+      used.push((user + system) / 1000)
+    }
+    expect(Math.min(...used)).toBeLessThan(300)
   })
 
   it('lets accounts take turns: a short task of one ends long before the many long tasks of another', async () => {
