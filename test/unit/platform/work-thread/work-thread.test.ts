@@ -64,7 +64,7 @@ describe('work in a thread', () => {
     const thread = threadOf()
     await beganSteps(thread, input(1, 0, 1)).then(textOf)
     const used: number[] = []
-    // Garbage of other tests can fall into a time. The work itself needs 600 ms of each.
+    // Garbage collection for other tests can add to a measurement. The work takes 600 ms in its own thread.
     for (let time = 0; time < 3; time += 1) {
       const cpu = process.threadCpuUsage()
       await beganSteps(thread, input(30, 20, 1)).then(textOf)
