@@ -27,6 +27,12 @@ const registerBody = fields({
     }),
   )
 
+/** Read the properties of a register of an answer; null without a known one. */
+export const readRegister = (answer: unknown): RegisterProperties | null => {
+  const read = registerBody.safeParse(answer)
+  return read.success ? read.data : null
+}
+
 /** Properties of a register in an answer. */
 const registerShape = z
   .object({

@@ -1,7 +1,7 @@
 import { counted, energyInKwh, wholeNumber } from '../../console/kit/amount.ts'
 import { errorNotice, facts, instant, row, successNotice, table } from '../../console/page-parts.ts'
 import { asMarkup, type Html, html } from '../../web/ui-kit/html.ts'
-import type { PreviewedReading, ReadingPreview } from '../reading-import/preview-readings.ts'
+import { type PreviewedReading, type ReadingPreview, registersRemark } from '../reading-import/preview-readings.ts'
 import { messageForPage, undoPagePath } from './import-form.ts'
 import type { OpenedFile } from './open-upload.ts'
 import type { ImportRun, ShownRefusal } from './run-import.ts'
@@ -60,8 +60,8 @@ const firstRow = (reading: PreviewedReading, zone: string) => {
   )
 }
 
-const sums = ({ days, totals, summed, is_complete: isComplete }: ReadingPreview): Html => {
-  const part = isComplete ? null : html`<p>The sums are those of the first ${wholeNumber(String(summed))} records.</p>`
+const sums = ({ days, totals, summed, has_registers: hasRegisters, is_complete: isComplete }: ReadingPreview): Html => {
+  const part = isComplete ? null : html`<p>The sums are those of the first ${wholeNumber(String(summed))} readings.</p>`
   return html`<h3>Sums of the days</h3>${part}${table(
     'Sums of the days',
     ['Day', 'Direction', 'Energy'],
@@ -69,8 +69,8 @@ const sums = ({ days, totals, summed, is_complete: isComplete }: ReadingPreview)
       ...days.map(({ day, direction, kwh }) => row(day, nameOf(direction), energyInKwh(kwh))),
       ...totals.map(({ direction, kwh }) => row('all days', nameOf(direction), energyInKwh(kwh))),
     ],
-    'The file has no accepted interval. Readings of registers have no sums before the import.',
-  )}`
+    'The file has no accepted interval.',
+  )}${hasRegisters ? html`<p>${registersRemark}</p>` : null}`
 }
 
 const countsOf = ({ source }: OpenedFile, { accepted, refusedCount }: ImportRun): Html => {

@@ -58,13 +58,13 @@ export const startImport = ({ file, calls, isPreview, importId, at, signal, befo
   }
   const receipts = receiptReader(calls, () => undefined, signal)
   const commit = (lastLine: number, result: ProcessedBatch): void => {
-    for (const row of result.refused) {
+    const failures = run.preview?.add(result.checked) ?? []
+    for (const row of [...result.refused, ...failures]) {
       run.refusedCount += 1
       if (run.refused.length < maxListed) run.refused.push({ ...row, cells: source.cellsOf(row.line) })
     }
-    run.preview?.add(result.checked)
     source.forget(lastLine)
-    run.accepted += result.accepted
+    run.accepted += result.accepted - failures.length
     run.unknown += result.unknown
     receipts.add(result.batchIds, result.replaced)
   }

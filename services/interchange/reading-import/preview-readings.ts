@@ -4,8 +4,10 @@ import { writeInstant } from '../../domain/instant.ts'
 import { dayMs, minuteMs } from '../../domain/interval.ts'
 import { energyScale, formatDecimal, readEnergy } from '../../domain/quantity.ts'
 import { objectNameText } from '../contract/file-reading.ts'
-import type { FileReading } from '../domain/reading.ts'
+import type { FileReading, RefusedRow } from '../domain/reading.ts'
+import type { CheckedReading } from './check-readings.ts'
 import type { ReadingSource } from './reading-source.ts'
+import { previewRegisters, type RegisterEnergy } from './register-preview.ts'
 
 /** Reading as it would be stored. Times are in UTC; local times are absent without a zone. `value` null withdraws. */
 export type PreviewedReading = {
@@ -24,7 +26,10 @@ export type PreviewedReading = {
   readonly confidence: string | null
 }
 
-/** Energy of the records of a direction that start on a local day, or on a day of UTC without a zone; in kWh. */
+/**
+ * Energy of the records of a direction that start on a local day, or on a day of UTC without a zone; in kWh. The records of
+ * a register are the intervals between its readings in the file.
+ */
 export type PreviewedDay = {
   readonly day: string
   readonly direction: string
@@ -33,8 +38,9 @@ export type PreviewedDay = {
 }
 
 /**
- * Preview of a file. The sums are those of the first `summed` records; `is_complete`: these are all records. `totals` are
- * sums of all days. `time_label`: meaning of the single time of a row.
+ * Preview of a file. The sums are those of the first `summed` readings; `is_complete`: these are all readings. `totals` are
+ * sums of all days. `time_label`: meaning of the single time of a row. `has_registers`: readings of registers are among
+ * them. The energy since a reading that is stored already is unknown.
  */
 export type ReadingPreview = {
   readonly zone: string | null
@@ -43,11 +49,12 @@ export type ReadingPreview = {
   readonly days: readonly PreviewedDay[]
   readonly totals: readonly Omit<PreviewedDay, 'day'>[]
   readonly summed: number
+  readonly has_registers: boolean
   readonly is_complete: boolean
 }
 
 const maxFirst = 3
-/** Records whose energies are added. */
+/** Readings whose energies are added. */
 const maxSummed = 100_000
 /** Days at the beginning and at the end of the sums. */
 const shownDays = 3
@@ -80,44 +87,58 @@ const previewed = (reading: FileReading, zone: TimeZone | null): PreviewedReadin
   }
 }
 
-/** Collects the checked readings of a dry run, in file order. */
+/**
+ * Collects the checked readings of a dry run, in file order. `add` returns the readings of registers that would fail, such
+ * as one below the reading before it.
+ */
 export type PreviewCollector = {
-  readonly add: (checked: readonly FileReading[]) => void
+  readonly add: (checked: readonly CheckedReading[]) => readonly RefusedRow[]
   readonly end: () => ReadingPreview
 }
 
+/** Adds energies by local day and by direction. */
+const energySums = (zone: TimeZone | null) => {
+  const days = new Map<string, Sum & { readonly day: string }>()
+  const totals = new Map<string, Sum>()
+  const add = ({ direction, start, energy }: RegisterEnergy): void => {
+    const day = writeDate(zone === null ? Math.floor(start / dayMs) : localDayNumber(zone, start))
+    const none = { direction, records: 0, energy: 0n }
+    const sum = days.get(`${day} ${direction}`) ?? { day, ...none }
+    days.set(`${day} ${direction}`, { ...sum, ...more(sum, energy) })
+    totals.set(direction, more(totals.get(direction) ?? none, energy))
+  }
+  return { add, days, totals }
+}
+
 /**
- * Preview the readings of a file: the first three as they would be stored, and sums of the first 100,000 records by local
+ * Preview the readings of a file: the first three as they would be stored, and sums of the first 100,000 readings by local
  * day and direction. Sums are of the first and the last three days, and of all days. Lines with a refused reading are left out.
  * Source: docs/rules/imports.md #preview.
  */
 export const previewReadings = ({ zone = null, label }: Pick<ReadingSource, 'zone' | 'label'>): PreviewCollector => {
   const first: PreviewedReading[] = []
-  const sums = new Map<string, Sum & { readonly day: string }>()
-  const totals = new Map<string, Sum>()
-  let [summed, isComplete] = [0, true]
-  const addRecord = (reading: FileReading): void => {
-    const { start, end, value, units, directions } = reading
-    if (summed === maxSummed) isComplete = false
+  const sums = energySums(zone)
+  const registers = previewRegisters()
+  let [summed, isComplete, hasRegisters] = [0, true, false]
+  const addRecord = ({ start, end, value, units, directions }: FileReading): void => {
     const energy = readEnergy(value, units, end - start)
-    if (!isComplete || !energy.ok) return
-    summed += 1
-    const day = writeDate(zone === null ? Math.floor(start / dayMs) : localDayNumber(zone, start))
     const direction = directions?.tariffDirection ?? 'IMPORT'
-    const none = { direction, records: 0, energy: 0n }
-    const sum = sums.get(`${day} ${direction}`) ?? { day, ...none }
-    sums.set(`${day} ${direction}`, { ...sum, ...more(sum, energy.value) })
-    totals.set(direction, more(totals.get(direction) ?? none, energy.value))
+    if (energy.ok) sums.add({ direction, start, energy: energy.value })
   }
   return {
-    add: readings => {
-      for (const reading of readings) {
-        if (first.length < maxFirst) first.push(previewed(reading, zone))
-        if (!reading.isRegister) addRecord(reading)
-      }
+    add: checked => {
+      for (const { reading } of checked.slice(0, maxFirst - first.length)) first.push(previewed(reading, zone))
+      const added = checked.slice(0, maxSummed - summed)
+      if (added.length < checked.length) isComplete = false
+      summed += added.length
+      for (const { reading } of added) if (!reading.isRegister) addRecord(reading)
+      const ofRegisters = added.filter(({ reading }) => reading.isRegister)
+      if (ofRegisters.length > 0) hasRegisters = true
+      return registers.add(ofRegisters)
     },
     end: () => {
-      const ordered = [...sums.values()].sort((a, b) =>
+      for (const energy of registers.energies()) sums.add(energy)
+      const ordered = [...sums.days.values()].sort((a, b) =>
         `${a.day} ${a.direction}` < `${b.day} ${b.direction}` ? -1 : 1,
       )
       const names = [...new Set(ordered.map(({ day }) => day))]
@@ -131,8 +152,9 @@ export const previewReadings = ({ zone = null, label }: Pick<ReadingSource, 'zon
         first,
         days,
         summed,
+        has_registers: hasRegisters,
         is_complete: isComplete,
-        totals: [...totals.values()]
+        totals: [...sums.totals.values()]
           .sort((a, b) => (a.direction < b.direction ? -1 : 1))
           .map(({ energy, ...total }) => ({ ...total, kwh: formatDecimal(energy, kilowattHourScale) })),
       }
@@ -152,6 +174,10 @@ const readingLine = (reading: PreviewedReading): string => {
 const sumText = (sum: Omit<PreviewedDay, 'day'>): string =>
   `${sum.direction}: ${sum.kwh} kWh in ${sum.records.toLocaleString('en')} record${sum.records === 1 ? '' : 's'}`
 
+/** What a preview says about the readings of registers. */
+export const registersRemark =
+  'The energy of a register is that between its readings in the file. Readings that are stored already are not compared.'
+
 /** Return the lines of a preview for the terminal. */
 export const previewLines = ({
   zone,
@@ -160,10 +186,11 @@ export const previewLines = ({
   days,
   totals,
   summed,
+  has_registers: hasRegisters,
   is_complete: isComplete,
 }: ReadingPreview): readonly string[] => {
   if (first.length === 0) return []
-  const part = isComplete ? '' : `, of the first ${summed.toLocaleString('en')} records`
+  const part = isComplete ? '' : `, of the first ${summed.toLocaleString('en')} readings`
   return [
     `  First readings as they would be stored (${zone === null ? 'no zone is set' : `zone ${zone}`}):`,
     ...first.map(readingLine),
@@ -174,5 +201,6 @@ export const previewLines = ({
     ...days.map(day => `    ${day.day} ${sumText(day)}`),
     ...(days.length === 0 ? [] : [`  Sum of all days${part}:`]),
     ...totals.map(total => `    ${sumText(total)}`),
+    ...(hasRegisters ? [`  ${registersRemark}`] : []),
   ]
 }

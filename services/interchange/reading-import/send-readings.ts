@@ -2,9 +2,10 @@ import type { ServiceCalls } from '../../platform/call-service.ts'
 import { type FileIdentities, fileIdentities } from '../domain/file-identities.ts'
 import { isRefusedRow, type ReadRow } from '../domain/reading.ts'
 import { type ProcessedBatch, registerWaiter } from './await-registers.ts'
+import { refuseRepeat } from './check-readings.ts'
 import { areBatchesRelated, type BatchBuilder, type ReadingBatch, startBatch } from './reading-batch.ts'
 import type { ReadingSource } from './reading-source.ts'
-import { type BatchSender, refuseRepeat, type SentBatch } from './send-batch.ts'
+import type { BatchSender, SentBatch } from './send-batch.ts'
 
 /** Memory for identities of readings that are out of step, in bytes. */
 const identityBytes = 512 * 1_048_576

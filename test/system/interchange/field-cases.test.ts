@@ -17,6 +17,7 @@ import {
 import { runImport } from '../../support/interchange/run-import.ts'
 import { makeTestFolder } from '../../support/stores/postgres.ts'
 import { runCommand } from '../../support/system/run-command.ts'
+import { recordsOf } from '../../support/system/stored-costs.ts'
 import { useSharedSystem } from '../../support/system/use-system.ts'
 
 const system = useSharedSystem()
@@ -97,12 +98,34 @@ const exportFile = async (location: string, { dates }: Period, kind: string, for
 
 const exitCode = ({ accepted, refused_rows }: ImportReport): number => (refused_rows === 0 ? 0 : accepted === 0 ? 1 : 3)
 
+/** Expect that a dry run refused the rows that the import refused, and that it showed the energy of the stored records. */
+const expectPreviewOf = async (
+  location: string,
+  { code, report: { refused, accepted, preview } }: Awaited<ReturnType<typeof importFile>>,
+  report: ImportReport,
+): Promise<void> => {
+  expect({ code, refused, accepted }).toEqual({
+    code: exitCode(report),
+    refused: report.refused,
+    accepted: report.accepted,
+  })
+  const stored = (await recordsOf(await system.login(), location)).map(({ data }) => data.energy.value)
+  const sum = stored.reduce((before, one) => before + one, 0)
+  const totals = preview?.totals.map(({ records, kwh }) => [records, Number(kwh) * 1000])
+  expect(totals).toEqual(stored.length === 0 ? [] : [[stored.length, sum]])
+  expect(preview?.has_registers).toBe(true)
+}
+
 const byCommand: FieldWay = {
   sendReadings: async (location, { units, data }) => {
     const rows = data.map(({ time, value }) => `${time},${value ?? 'withdrawn'}`)
     const text = `${['time,counter', ...rows].join('\n')}\n`
-    const { code, report } = await importFile(location, text, ['--unit', units, '--columns', 'register=counter'])
+    const options = ['--unit', units, '--columns', 'register=counter']
+    const dry = await importFile(location, text, [...options, '--dry-run'])
+    const { code, report } = await importFile(location, text, options)
     expect(code).toBe(exitCode(report))
+    // A dry run knows the readings of the file alone.
+    if (data.length > 1) await expectPreviewOf(location, dry, report)
     expect(report.accepted).toBe(data.length - report.refused_rows)
     return report.refused.map(({ line, code }) => [line, code])
   },

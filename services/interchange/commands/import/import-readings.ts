@@ -57,12 +57,12 @@ type Run = {
 /** Store the result of a batch. Batches are committed in file order. */
 const commitBatch = (run: Run, lastLine: number, result: ProcessedBatch): void => {
   const { source, file, progress, stateOptions } = run.options
-  run.preview?.add(result.checked)
+  const failures = run.preview?.add(result.checked) ?? []
   run.refused.begin()
-  for (const row of result.refused) run.refused.add(row, source.cellsOf(row.line))
+  for (const row of [...result.refused, ...failures]) run.refused.add(row, source.cellsOf(row.line))
   source.forget(lastLine)
   run.line = lastLine
-  run.accepted += result.accepted
+  run.accepted += result.accepted - failures.length
   run.unknown += result.unknown
   run.warnings = sumWarnings([...run.warnings, ...result.warnings])
   run.receipts.add(result.batchIds, result.replaced)
