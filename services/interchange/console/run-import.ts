@@ -57,8 +57,8 @@ export const startImport = ({ file, calls, isPreview, importId, at, signal, befo
     receipts: { pending: 0, replaced: null },
   }
   const receipts = receiptReader(calls, () => undefined, signal)
-  const commit = (lastLine: number, result: ProcessedBatch): void => {
-    const failures = run.preview?.add(result.checked) ?? []
+  const commit = async (lastLine: number, result: ProcessedBatch): Promise<void> => {
+    const failures = (await run.preview?.add(result.checked)) ?? []
     for (const row of [...result.refused, ...failures]) {
       run.refusedCount += 1
       if (run.refused.length < maxListed) run.refused.push({ ...row, cells: source.cellsOf(row.line) })

@@ -92,7 +92,7 @@ const previewed = (reading: FileReading, zone: TimeZone | null): PreviewedReadin
  * as one below the reading before it.
  */
 export type PreviewCollector = {
-  readonly add: (checked: readonly CheckedReading[]) => readonly RefusedRow[]
+  readonly add: (checked: readonly CheckedReading[]) => Promise<readonly RefusedRow[]>
   readonly end: () => ReadingPreview
 }
 

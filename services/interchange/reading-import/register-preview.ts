@@ -7,6 +7,7 @@ import {
   type RegisterUpdate,
 } from '../../domain/record/register.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
+import { startTurns } from '../../platform/concurrency/time-slices.ts'
 import { objectNameText } from '../contract/file-reading.ts'
 import { type FileReading, type RefusedRow, refusedRow } from '../domain/reading.ts'
 import type { CheckedReading } from './check-readings.ts'
@@ -26,7 +27,7 @@ type FileRegister = {
 /** Calculates the energies between the readings of a file. */
 export type RegisterPreview = {
   /** Add readings. Returns those that fail, also earlier ones about which these decide. */
-  readonly add: (checked: readonly CheckedReading[]) => readonly RefusedRow[]
+  readonly add: (checked: readonly CheckedReading[]) => Promise<readonly RefusedRow[]>
   readonly energies: () => readonly RegisterEnergy[]
 }
 
@@ -38,6 +39,9 @@ const registerOf = (reading: FileReading): string => {
   const flow = directions?.energyFlowDirection ?? 'INBOUND'
   return [objectNameText(location), owner, flow, directionOf(reading)].join('\n')
 }
+
+/** Readings that are added in a turn. */
+const turnReadings = 1_000
 
 const noReadings = { readings: [], gapsAfter: new Set<LineReading>() }
 
@@ -55,7 +59,11 @@ export const previewRegisters = (): RegisterPreview => {
     const { line, start: time, isRestart } = reading
     return { line, time, isRestart, value: register?.value ?? null, isDoubtful: false, version, sourceVersion: version }
   }
-  const addTo = (key: string, readings: readonly CheckedReading[]): readonly RefusedRow[] => {
+  const addTo = async (
+    key: string,
+    readings: readonly CheckedReading[],
+    nextTurn: () => Promise<void>,
+  ): Promise<readonly RefusedRow[]> => {
     const [{ reading, register }] = readings as readonly [CheckedReading, ...CheckedReading[]]
     const known = registers.get(key) ?? {
       direction: directionOf(reading),
@@ -63,7 +71,11 @@ export const previewRegisters = (): RegisterPreview => {
       update: null,
     }
     registers.set(key, known)
-    known.open.add(readings.map(lineReading))
+    for (let from = 0; from < readings.length; from += turnReadings) {
+      await nextTurn()
+      known.open.add(readings.slice(from, from + turnReadings).map(lineReading))
+    }
+    await nextTurn()
     known.update = known.open.update()
     return known.update.failures.flatMap(({ reading: { line, sourceVersion }, refusal: { code, message } }) => {
       if (failed.has(sourceVersion)) return []
@@ -72,10 +84,14 @@ export const previewRegisters = (): RegisterPreview => {
     })
   }
   return {
-    add: checked =>
-      [...Map.groupBy(checked, ({ reading }) => registerOf(reading))]
-        .flatMap(([key, readings]) => addTo(key, readings))
-        .sort((a, b) => a.line - b.line),
+    add: async checked => {
+      const failures: RefusedRow[] = []
+      // The console previews files on the first thread.
+      const nextTurn = startTurns()
+      for (const [key, readings] of Map.groupBy(checked, ({ reading }) => registerOf(reading)))
+        failures.push(...(await addTo(key, readings, nextTurn)))
+      return failures.sort((a, b) => a.line - b.line)
+    },
     energies: () =>
       [...registers.values()].flatMap(({ direction, update }) =>
         (update?.intervals ?? []).flatMap(({ opening, consumption }) =>

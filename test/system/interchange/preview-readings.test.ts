@@ -83,7 +83,7 @@ it('a dry run prints both directions, and the power of a quarter of an hour as e
   expect(out).toContain('  The time of a row is read as the start of its interval.')
 })
 
-it('the sums of a preview are those of the first 100,000 readings, of the first and the last three days', () => {
+it('the sums of a preview are those of the first 100,000 readings, of the first and the last three days', async () => {
   const preview = previewReadings({ zone: timeZone('UTC') })
   const hourMs = 3_600_000
   const readings = Array.from({ length: 100_001 }, (_, index) => ({
@@ -101,7 +101,7 @@ it('the sums of a preview are those of the first 100,000 readings, of the first 
     start: index * hourMs,
     end: (index + 1) * hourMs,
   }))
-  preview.add(readings.map(reading => ({ reading, register: null })))
+  await preview.add(readings.map(reading => ({ reading, register: null })))
   const { first, days, totals, summed, is_complete: isComplete } = preview.end()
   expect([first.length, summed, isComplete]).toEqual([3, 100_000, false])
   // 24 × 0.5 kWh = 12 kWh. 100,000 hours are 4,166 days and 16 hours: 16 × 0.5 kWh = 8 kWh.

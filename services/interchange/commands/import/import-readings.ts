@@ -55,9 +55,9 @@ type Run = {
 }
 
 /** Store the result of a batch. Batches are committed in file order. */
-const commitBatch = (run: Run, lastLine: number, result: ProcessedBatch): void => {
+const commitBatch = async (run: Run, lastLine: number, result: ProcessedBatch): Promise<void> => {
   const { source, file, progress, stateOptions } = run.options
-  const failures = run.preview?.add(result.checked) ?? []
+  const failures = (await run.preview?.add(result.checked)) ?? []
   run.refused.begin()
   for (const row of [...result.refused, ...failures]) run.refused.add(row, source.cellsOf(row.line))
   source.forget(lastLine)

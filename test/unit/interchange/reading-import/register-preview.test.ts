@@ -27,9 +27,9 @@ const checked = (hour: number, kwh: number, rule: RegisterRule | null, device = 
   register: { value: BigInt(kwh) * 1_000_000_000n, rule },
 })
 
-it('a fall of a register is refused, and its energies are those between the readings', () => {
+it('a fall of a register is refused, and its energies are those between the readings', async () => {
   const preview = previewRegisters()
-  const refused = preview.add([100, 103, 90, 94].map((kwh, hour) => checked(hour, kwh, null)))
+  const refused = await preview.add([100, 103, 90, 94].map((kwh, hour) => checked(hour, kwh, null)))
   expect(refused).toMatchObject([{ line: 4, field: 'register', code: 'register_decreased' }])
   // 103 - 100 = 3 kWh, and 94 - 90 = 4 kWh.
   expect(preview.energies()).toEqual([
@@ -38,11 +38,14 @@ it('a fall of a register is refused, and its energies are those between the read
   ])
 })
 
-it('a later call decides that a fall of a register that only counts up is a dip, and names it once', () => {
+it('a later call decides that a fall of a register that only counts up is a dip, and names it once', async () => {
   const preview = previewRegisters()
   const [first, fall, next, last] = [100, 0, 107, 108].map((kwh, hour) => checked(hour, kwh, lifetime))
-  const refused = [[first, fall], [next], [last]].map(part => preview.add(part as CheckedReading[]))
-  expect(refused.map(rows => rows.map(({ line, code }) => [line, code]))).toEqual([[[3, 'register_decreased']], [], []])
+  const refused = [
+    await preview.add([first, fall] as CheckedReading[]),
+    await preview.add([next, last] as CheckedReading[]),
+  ]
+  expect(refused.map(rows => rows.map(({ line, code }) => [line, code]))).toEqual([[[3, 'register_decreased']], []])
   // 107 - 100 = 7 kWh, and 108 - 107 = 1 kWh.
   expect(preview.energies().map(({ start, energy }) => [start, energy])).toEqual([
     [0, 7_000_000_000n],
@@ -50,16 +53,16 @@ it('a later call decides that a fall of a register that only counts up is a dip,
   ])
 })
 
-it('the energies of two registers are those of each alone, however the readings are divided into calls', () => {
+it('the energies of two registers are those of each alone, however the readings are divided into calls', async () => {
   const values = fc.array(fc.integer({ min: 0, max: 1000 }), { minLength: 1, maxLength: 20 })
   const sizes = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 40, maxLength: 40 })
-  const energiesOf = (parts: readonly (readonly CheckedReading[])[]) => {
+  const energiesOf = async (parts: readonly (readonly CheckedReading[])[]) => {
     const preview = previewRegisters()
-    for (const part of parts) preview.add(part)
+    for (const part of parts) await preview.add(part)
     return preview.energies().toSorted((a, b) => a.start - b.start || Number(a.energy - b.energy))
   }
-  fc.assert(
-    fc.property(values, values, sizes, fc.constantFrom(null, lifetime), (one, other, cuts, rule) => {
+  await fc.assert(
+    fc.asyncProperty(values, values, sizes, fc.constantFrom(null, lifetime), async (one, other, cuts, rule) => {
       const [ofOne, ofOther] = [one, other].map((kwhs, register) =>
         kwhs.map((kwh, hour) => checked(hour, kwh, rule, `meter-${register}`)),
       ) as [CheckedReading[], CheckedReading[]]
@@ -68,8 +71,10 @@ it('the energies of two registers are those of each alone, however the readings 
         const from = cuts.slice(0, index).reduce((sum, before) => sum + before, 0)
         return mixed.slice(from, from + size)
       })
-      const alone = [...energiesOf([ofOne]), ...energiesOf([ofOther])]
-      expect(energiesOf(parts)).toEqual(alone.toSorted((a, b) => a.start - b.start || Number(a.energy - b.energy)))
+      const alone = [...(await energiesOf([ofOne])), ...(await energiesOf([ofOther]))]
+      expect(await energiesOf(parts)).toEqual(
+        alone.toSorted((a, b) => a.start - b.start || Number(a.energy - b.energy)),
+      )
     }),
   )
 })
