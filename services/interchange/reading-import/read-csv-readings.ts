@@ -2,6 +2,7 @@ import { UsageError } from '../../platform/failure.ts'
 import type { ColumnChoices } from '../domain/csv/columns.ts'
 import { type CsvReadings, openCsvReadings } from '../domain/csv/csv-readings.ts'
 import type { CsvRules } from '../domain/csv/csv-rules.ts'
+import { leftOutText } from '../domain/csv/row-selection.ts'
 import type { ReadRow, SourceRow } from '../domain/reading.ts'
 import type { Noted } from '../domain/report.ts'
 import { type CsvForm, readCsv } from '../platform/csv.ts'
@@ -39,6 +40,7 @@ export const rowReadingSource = (
   const memory = rowMemory()
   const noted: Noted[] = []
   let label: CsvReadings['label'] = null
+  let leftOut: CsvReadings['leftOut'] = () => []
   let rowCount = 0
   let blankCount = 0
   let unselectedCount = 0
@@ -53,6 +55,7 @@ export const rowReadingSource = (
       })),
     )
     label = readings.label
+    leftOut = readings.leftOut
     return readings
   }
   const read = async function* (): AsyncGenerator<readonly ReadRow[]> {
@@ -87,7 +90,10 @@ export const rowReadingSource = (
       blank: blankCount,
       ...(unselectedCount === 0 ? {} : { unselected: unselectedCount }),
     }),
-    notes: () => ({ noted, notImported: [] }),
+    notes: () => ({
+      noted: [...noted, ...leftOut().map(left => ({ path: pointerTo(left.heading), message: leftOutText(left) }))],
+      notImported: [],
+    }),
   }
 }
 

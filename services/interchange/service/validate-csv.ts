@@ -18,6 +18,7 @@ import { timeZone } from '../../platform/time-zone.ts'
 import { delimiterMarks, readCsvQuery } from '../contract/csv-query.ts'
 import { readingToElement } from '../contract/file-reading.ts'
 import { type CsvReadings, openCsvReadings } from '../domain/csv/csv-readings.ts'
+import { leftOutText } from '../domain/csv/row-selection.ts'
 import { isRefusedRow, type ReadRow } from '../domain/reading.ts'
 import { readCsv } from '../platform/csv.ts'
 
@@ -74,7 +75,10 @@ export const validateCsv: ValidateCsv = async (bytes, query, context) => {
   }
   readings?.end()
   if (readings !== undefined && !(await addRows(readings.take()))) return tooManyRecords
-  if (count === 0) return refused('body_invalid', 'The body must have a header and at least one reading')
+  if (count === 0) {
+    const leftOut = readings?.leftOut().map(leftOutText).join(' ') ?? ''
+    return refused('body_invalid', leftOut || 'The body must have a header and at least one reading')
+  }
   return accepted(await validateRecords(records, context, timeSlice))
 }
 

@@ -70,6 +70,11 @@ it.each([
   ['?location_id=loc_0198c0ffee00112233445566&unit=WH&interval=P1Y', 'start,end,value\n', 'interval must be'],
   ['?location_id=loc_0198c0ffee00112233445566&unit=WH', 'start,end,value\n', 'at least one reading'],
   [
+    '?location_id=loc_0198c0ffee00112233445566&unit=WH&where=type=gas',
+    'start,end,value,type\na,b,1,Gas\na,b,1,\n',
+    'Rows with another text of "type" are left out: Gas, (empty).',
+  ],
+  [
     '?location_id=loc_0198c0ffee00112233445566&unit=WH',
     `start,end,value\n${'x'.repeat(65_537)}\n`,
     'longer than 64 KiB',

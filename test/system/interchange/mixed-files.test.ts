@@ -47,6 +47,8 @@ it('the rows of a second quantity are refused by the line of the first, however 
   expect(await energyOf(client, location)).toBe(rows * 1_000)
   const selected = await runImport(system.sandbox(), 'readings', [file, ...options, '--where', 'Type=Electricity'])
   expect([selected.code, selected.report.accepted, selected.report.unselected]).toEqual([0, rows, rows])
+  const leftOut = 'Rows with another text of "Type" are left out: Reactive.'
+  expect(selected.report.noted).toContainEqual({ path: '/Type', message: leftOut })
   expect(await energyOf(client, location)).toBe(rows * 1_000)
 })
 

@@ -6,13 +6,13 @@ import {
   findColumns,
   indexOfChoice,
   readingFields,
-  unguardText,
 } from './columns.ts'
 import { type CsvRules, columnsProblem, unitInHeading } from './csv-rules.ts'
 import { intervalSteps } from './interval-steps.ts'
 import { type LocalTimes, localTimes } from './local-times.ts'
 import { isLongRow, labelOfInterval, longRowReader, type RowReader, valueFields } from './long-rows.ts'
 import { type OtherColumn, otherQuantityReader } from './other-quantity.ts'
+import { type LeftOutTexts, rowSelection } from './row-selection.ts'
 import { rowSums } from './sum-rows.ts'
 import { findDayColumns, wideRowReader } from './wide-rows.ts'
 
@@ -22,6 +22,8 @@ export type CsvReadings = {
   readonly otherHeadings: readonly string[]
   /** Headings of values that name another unit than the rules, with this unit. */
   readonly otherUnits: readonly { readonly heading: string; readonly unit: string }[]
+  /** Texts of the rows that are not selected, by the column that left them out. The first few of each. */
+  readonly leftOut: () => readonly LeftOutTexts[]
   /** Whether the first row of the file has headings. Else it is a row of readings. */
   readonly hasHeader: boolean
   /** Meaning of the single time of a row; null if rows have both times, or another layout. */
@@ -86,19 +88,6 @@ const listHeadings = (header: readonly string[]): string => {
   return [...listed, ...(header.length > maxListedHeadings ? ['…'] : [])].join(', ')
 }
 
-type SelectedColumn = { readonly index: number; readonly text: string }
-
-/** Find the columns that select rows. */
-const findSelected = (header: readonly string[], { where }: CsvRules): readonly SelectedColumn[] | ColumnsProblem => {
-  const selected: SelectedColumn[] = []
-  for (const { heading, text } of where) {
-    const index = indexOfChoice(header, heading)
-    if (typeof index !== 'number') return index
-    selected.push({ index, text })
-  }
-  return selected
-}
-
 /**
  * Return the columns of a file without headings: all columns are chosen by number, and the first row has readings.
  * Null: the first row has headings.
@@ -131,14 +120,14 @@ export const openCsvReadings = (
   const problem = columnsProblem(columns, rules)
   if (problem !== null) return { problem: `${problem.problem} The file has the columns ${listHeadings(header)}.` }
   const times = rules.zone === null ? instantsOnly() : localTimes(rules.zone, rules.ambiguous)
-  const selected = findSelected(header, rules)
-  if ('problem' in selected) return selected
+  const selection = rowSelection(header, rules)
+  if ('problem' in selection) return selection
   const sumIndex = rules.sum === null ? -1 : indexOfChoice(header, rules.sum)
   if (typeof sumIndex !== 'number') return sumIndex
   const sums = rules.sum === null ? null : rowSums()
   const label = labelOfInterval(columns, rules)
   const steps = label === null ? null : intervalSteps(label)
-  const selecting = new Set([...selected.map(({ index }) => index), sumIndex])
+  const selecting = new Set([...selection.indexes, sumIndex])
   const open = (readRow: RowReader, usedOthers: ReadonlySet<number>): CsvReadings => {
     const others = columns.others
       .filter(index => !usedOthers.has(index) && !selecting.has(index))
@@ -147,11 +136,12 @@ export const openCsvReadings = (
     return {
       otherHeadings: others.map(({ name }) => name),
       otherUnits: findOtherUnits(header, columns, rules),
+      leftOut: selection.leftOut,
       hasHeader,
       label,
       addRefused: row => times.add(row),
       addRow: (cells, line) => {
-        if (!selected.every(({ index, text }) => unguardText(cells[index] ?? '').trim() === text)) return 'unselected'
+        if (!selection.has(cells)) return 'unselected'
         const isShortDay = rules.layout === 'wide' && cells.length < header.length
         const hasColumns = isShortDay || hasColumnsOf(header, cells)
         const other = hasColumns ? findOtherQuantity(cells) : null

@@ -1,4 +1,4 @@
-import { minuteMs } from '../../../domain/interval.ts'
+import { dayMs, minuteMs } from '../../../domain/interval.ts'
 import { type MeterMap, meterMap } from '../meter-map.ts'
 import { type FileReading, isRefusedRow, type ReadRow, refusedRow } from '../reading.ts'
 
@@ -38,12 +38,15 @@ const [maxLargerSteps, maxLargerStepsOfGaps] = [1, 5]
 
 const minutesText = (ms: number): string => (ms % minuteMs === 0 ? `${ms / minuteMs} min` : `${ms / 1000} s`)
 
+const localDayAdvice = 'Set --interval P1D: a local day with a clock change has another length.'
+const stepAdvice = 'Set --interval to the step of the file. Import rows of another length from a file of their own.'
+
 const contradiction = ({ line }: FileReading, other: number, step: number, length: number): ReadRow =>
   refusedRow(
     line,
     null,
     'wrong_interval',
-    `The time is ${minutesText(step)} from that of line ${other}, but the interval is ${minutesText(length)}. Set --interval to the step of the file. Import rows of another length from a file of their own.`,
+    `The time is ${minutesText(step)} from that of line ${other}, but the interval is ${minutesText(length)}. ${length === dayMs ? localDayAdvice : stepAdvice}`,
   )
 
 /** Count a step, and return whether it contradicts the interval. */

@@ -112,3 +112,13 @@ it('refuses no row of a file in equal steps of its interval, whatever rows are m
     { numRuns: 50 },
   )
 })
+
+it('a day of 24 hours that the clock shortens is refused with the name of the local day', () => {
+  const steps = intervalSteps('start')
+  const dayMinutes = 1440
+  steps.add([0, dayMinutes, 2 * dayMinutes - 60].map((at, row) => reading('start', at, row + 1, dayMinutes)))
+  steps.end()
+  const messages = steps.take().flatMap(row => (isRefusedRow(row) ? row.message : []))
+  const advice = expect.stringContaining('the interval is 1440 min. Set --interval P1D')
+  expect(messages).toEqual([advice, advice])
+})
