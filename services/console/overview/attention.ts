@@ -96,7 +96,7 @@ const failed: Attention<FailedBatch> = {
     { key: 'failed_records', name: 'Failed records', isNumber: true, text: one => String(one.failed_records) },
     {
       key: 'dead_lettered_records',
-      name: 'Dead letters',
+      name: 'After acceptance',
       isNumber: true,
       text: one => String(one.dead_lettered_records),
     },

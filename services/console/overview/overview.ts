@@ -65,7 +65,7 @@ ${card(
 ${card(
   'Failed records',
   wholeNumber(overview.failed_records),
-  `${wholeNumber(overview.dead_lettered_records)} of them dead letters, last 30 days`,
+  `${wholeNumber(overview.dead_lettered_records)} of them after they were accepted, last 30 days`,
   '/console/failed',
   overview.failed_records > 0 ? 'bad' : '',
 )}

@@ -119,6 +119,13 @@ describe('the page of the account', () => {
   })
 })
 
+describe('the overview', () => {
+  it('says that some failed records were accepted before they failed', async () => {
+    const { text } = await (await testVisitor()).get('/console')
+    expect(text).toContain(' of them after they were accepted, last 30 days')
+  })
+})
+
 describe('the page of keys', () => {
   const secretIn = ({ text }: SeenPage) => /<code class="secret">(sk_test_[0-9a-f]{48})<\/code>/.exec(text)?.[1]
 
