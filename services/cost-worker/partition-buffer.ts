@@ -45,20 +45,25 @@ export const commitPointsOf = (fetched: readonly FetchedMessages[]): readonly Co
 type PartitionSource = {
   readonly assignment: Assignment
   messages: readonly StoredMessage[]
+  /** Bytes of the messages. */
+  bytes: number
   reading: { readonly done: Promise<void>; readonly stop: AbortController } | null
   readError: unknown
 }
 
-const readLimits = { maxMessages: 64, maxBytes: 512 * 1024 }
+/** A step has a cost of its own, so it takes many small messages at once. */
+const readLimits = { maxMessages: 1_024, maxBytes: 512 * 1024 }
 
 const sizeOf = (message: StoredMessage): number => message.value.length
 
-const isFull = ({ messages }: PartitionSource): boolean =>
-  messages.length >= readLimits.maxMessages ||
-  messages.reduce((bytes, message) => bytes + sizeOf(message), 0) >= readLimits.maxBytes
+const isFull = ({ messages, bytes }: PartitionSource): boolean =>
+  messages.length >= readLimits.maxMessages || bytes >= readLimits.maxBytes
 
-/** Take the first messages of one partition: one at least. */
-const takeFrom = (source: PartitionSource, remainingBytes: number): readonly StoredMessage[] => {
+/** Take the first messages of one partition: one at least. Returns them and their bytes. */
+const takeFrom = (
+  source: PartitionSource,
+  remainingBytes: number,
+): { readonly messages: readonly StoredMessage[]; readonly bytes: number } => {
   let count = 0
   let bytes = 0
   for (const message of source.messages) {
@@ -66,9 +71,10 @@ const takeFrom = (source: PartitionSource, remainingBytes: number): readonly Sto
     bytes += sizeOf(message)
     count += 1
   }
-  const fetched = source.messages.slice(0, count)
+  const messages = source.messages.slice(0, count)
   source.messages = source.messages.slice(count)
-  return fetched
+  source.bytes -= bytes
+  return { messages, bytes }
 }
 
 type BufferState = {
@@ -90,6 +96,7 @@ const readAhead = (state: BufferState, source: PartitionSource): void => {
   const done = source.assignment.read({ ...readLimits, signal: stop.signal }).then(
     messages => {
       source.messages = source.messages.length === 0 ? messages : [...source.messages, ...messages]
+      source.bytes += messages.reduce((bytes, message) => bytes + sizeOf(message), 0)
       source.reading = null
       state.wake.resolve()
       if (messages.length > 0) readAhead(state, source)
@@ -105,7 +112,7 @@ const readAhead = (state: BufferState, source: PartitionSource): void => {
 
 const addAssignment = (state: BufferState, assignment: Assignment): void => {
   state.assignmentCount += 1
-  state.sources.push({ assignment, messages: [], reading: null, readError: undefined })
+  state.sources.push({ assignment, messages: [], bytes: 0, reading: null, readError: undefined })
   assignment.lost.addEventListener('abort', () => {
     state.hasLostPartition = true
     state.wake.resolve()
@@ -123,8 +130,8 @@ const takeReady = (state: BufferState, maxBytes: number): readonly FetchedMessag
   const fetched: FetchedMessages[] = []
   for (const source of rotated) {
     if (remainingBytes <= 0) break
-    const messages = takeFrom(source, remainingBytes)
-    remainingBytes -= messages.reduce((sum, message) => sum + sizeOf(message), 0)
+    const { messages, bytes } = takeFrom(source, remainingBytes)
+    remainingBytes -= bytes
     fetched.push({ assignment: source.assignment, messages })
   }
   // The next reads run during the step, so that the next step finds messages of every partition.
@@ -170,6 +177,7 @@ const rewind = async (state: BufferState): Promise<void> => {
     }
     source.readError = undefined
     source.messages = []
+    source.bytes = 0
     await source.assignment.rewind()
   }
 }
@@ -191,8 +199,7 @@ export const openPartitionBuffer = async (log: Pick<Log, 'subscribe'>, group: st
     take: (maxBytes, signal) => take(state, maxBytes, signal),
     hasLostPartition: () => state.hasLostPartition,
     assignmentCount: () => state.assignmentCount,
-    readyBytes: () =>
-      state.sources.reduce((sum, { messages }) => messages.reduce((bytes, message) => bytes + sizeOf(message), sum), 0),
+    readyBytes: () => state.sources.reduce((sum, { bytes }) => sum + bytes, 0),
     commit: async (commitPoints, onCommitted) => {
       const commits = new Map(commitPoints.map(({ assignment, nextOffset }) => [assignment, nextOffset]))
       await Promise.all(
