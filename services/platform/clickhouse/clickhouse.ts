@@ -103,12 +103,17 @@ export const clickHouseFailure = (errorCode: number | undefined, cause: unknown)
 }
 
 /**
- * Read an answer in the Native format in one piece; null if it has more than `maxSmallBytes`. `sql` ends with its
- * settings. An embedded engine plans a stream on the thread of the caller, so most answers should be read like this.
+ * Read an answer in the Native format in one piece; null if it has more than `maxBytes`. `sql` ends with its settings.
+ * An embedded engine plans a stream on the thread of the caller, so most answers should be read like this.
  */
-export const readSmall = async (db: ClickHouse, sql: string, account: ReadAccount): Promise<Buffer | null> => {
+export const readSmall = async (
+  db: ClickHouse,
+  sql: string,
+  account: ReadAccount,
+  maxBytes = maxSmallBytes,
+): Promise<Buffer | null> => {
   try {
-    return await db.blocks(`${sql}, max_result_bytes=${maxSmallBytes}, result_overflow_mode='throw'`, account)
+    return await db.blocks(`${sql}, max_result_bytes=${maxBytes}, result_overflow_mode='throw'`, account)
   } catch (error) {
     if (isFailure(error) && error.code === largeAnswerCode) return null
     throw error

@@ -1,12 +1,16 @@
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import {
   type FlowDirections,
+  kindsOfLocation,
   kindsOfLocations,
+  noRecordKinds,
+  type RecordKinds,
   seenKindsOfLocations,
 } from '../../platform/clickhouse/meter-cost/location-flows.ts'
 import type { RowFilter, Tenant } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
+import type { CostedRow } from '../../platform/clickhouse/meter-cost/meter-cost-rows.ts'
 import type { StoredCosts } from '../work-thread/cost-work.ts'
-import { readCosts } from './read-costs.ts'
+import { costsOfRows, readCosts } from './read-costs.ts'
 
 /** Inclusion of device records in the costs of a location. `auto`: only if the location has no records of its own. */
 export type DeviceInclusion = 'auto' | 'true' | 'false'
@@ -37,9 +41,20 @@ const splitIds = (ids: readonly string[]): readonly (readonly string[])[] =>
 const statementsOf = ({ ids, isWhole }: LocationSet): readonly (readonly string[] | null)[] =>
   isWhole ? [null] : splitIds(ids)
 
+/** Return whether a row is of a device, and not the location's own. */
+export const isOfDevice = ({ deviceId }: CostedRow): boolean => deviceId !== null
+
+const uncancelledKindsOf = (rows: readonly CostedRow[] | null): RecordKinds => {
+  const uncancelled = (rows ?? []).filter(({ energy }) => energy > 0n)
+  return {
+    hasOwnRecords: !uncancelled.every(isOfDevice),
+    hasDeviceRecords: uncancelled.some(isOfDevice),
+  }
+}
+
 /**
  * Decide for one location which device records its costs include. The decision considers all stored records of the
- * location, so that it is the same for each interval.
+ * location, so that it is the same for each interval. `rows`: some of these records, if they are read anyway.
  * Source: docs/rules/costs.md #records-of-devices.
  */
 export const devicesAtLocation = async (
@@ -48,12 +63,12 @@ export const devicesAtLocation = async (
   flow: FlowDirections,
   locationId: string,
   inclusion: DeviceInclusion,
+  rows: Promise<readonly CostedRow[] | null> | null,
 ): Promise<DeviceRecords> => {
-  const recordKinds = (await kindsOfLocations(db, tenant, flow, [locationId])).get(locationId)
-  const { hasOwnRecords: own, hasDeviceRecords: devices } = recordKinds ?? {
-    hasOwnRecords: false,
-    hasDeviceRecords: false,
-  }
+  const { hasOwnRecords: own, hasDeviceRecords: devices } =
+    rows === null
+      ? ((await kindsOfLocations(db, tenant, flow, [locationId])).get(locationId) ?? noRecordKinds)
+      : await kindsOfLocation(db, tenant, flow, locationId, rows.then(uncancelledKindsOf))
   const isIncluded = inclusion === 'auto' ? !own : inclusion === 'true'
   return {
     isIncluded,
@@ -110,16 +125,20 @@ export const filtersOf = (
   ]
 }
 
-/** Read the costs of the device records that an answer excludes from an interval; null if it excludes none. */
+/**
+ * Read the costs of the device records that an answer excludes from an interval; null if it excludes none. `rows`: all
+ * rows of the only location; null if they are not known.
+ */
 export const readExcludedCosts = async (
   db: ClickHouse,
   tenant: Tenant,
   flow: FlowDirections,
-  locations: LocationSet,
+  locations: LocationSet & { readonly rows: readonly CostedRow[] | null },
   { ownOnly, leavesOut }: DeviceRecords,
   interval: readonly [number, number],
 ): Promise<StoredCosts | null> => {
   if (!leavesOut) return null
+  if (locations.rows !== null) return costsOfRows(interval, locations.rows.filter(isOfDevice))
   const all = ownOnly === null ? statementsOf(locations) : splitIds(ownOnly)
   const filters = all.map((locationIds): RowFilter => ({ ...flow, locationIds, isOfDevices: true }))
   return readCosts(db, tenant, filters, interval)

@@ -5,6 +5,8 @@ import { isId } from '../../domain/identifier.ts'
 import { hourMs } from '../../domain/interval.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { meteredLocations } from '../../platform/clickhouse/meter-cost/location-flows.ts'
+import type { QueryInterval } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
+import type { CostedRow } from '../../platform/clickhouse/meter-cost/meter-cost-rows.ts'
 import { locationIdsOfDevice } from '../../platform/clickhouse/meter-cost/meter-object-reads.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { type CostedLocation, costedLocations, costTarget } from '../../platform/postgres/pricing/costed-locations.ts'
@@ -20,22 +22,25 @@ import {
   devicesAtLocation,
   devicesAtLocations,
   filtersOf,
+  isOfDevice,
   readExcludedCosts,
 } from './device-records.ts'
 import { searchOverlap } from './overlap-search.ts'
-import { readCosts } from './read-costs.ts'
+import { costsOfRows, readCosts, readRowsIfFew } from './read-costs.ts'
 
 type IntervalCostRequest = RequestOf<typeof intervalCost>
 type IntervalDependencies = CostDependencies & { readonly cache: BucketSumCache }
 
 /**
  * Locations whose rows are added up; they have one currency. `isWhole`: all locations of the account.
- * `devices`: the device records that are included; null if the request is for a device.
+ * `devices`: the device records that are included; null if the request is for a device. `rows`: all rows of the only
+ * location; null if they are not known.
  */
 type Scope = {
   readonly locations: readonly CostedLocation[]
   readonly isWhole: boolean
   readonly devices: DeviceRecords | null
+  readonly rows: readonly CostedRow[] | null
 }
 
 /** Select the named location and currency from locations. Source: docs/rules/costs.md #location-and-currency. */
@@ -119,6 +124,11 @@ const deviceLocations = async (
   return chosen.ok && chosen.value.length > 1 ? severalLocations('the device') : chosen
 }
 
+const intervalAsked = ({ body }: IntervalCostRequest): QueryInterval => ({
+  from: body.start_time.at,
+  to: body.end_time.at,
+})
+
 const scopeOf = async (dependencies: CostDependencies, request: IntervalCostRequest): Promise<Result<Scope>> => {
   const tenant = tenantOf(request)
   // ClickHouse and PostgreSQL are read in parallel. An unknown id is refused even if ClickHouse is unavailable.
@@ -127,10 +137,14 @@ const scopeOf = async (dependencies: CostDependencies, request: IntervalCostRequ
     : Promise.resolve([])
   const { include_devices: inclusion } = request.query
   const flow = flowOf(request)
-  const devicesRead = isId('location', request.id)
-    ? devicesAtLocation(dependencies.clickHouse, tenant, flow, request.id, inclusion)
+  const isLocation = isId('location', request.id)
+  const rowsRead = isLocation
+    ? readRowsIfFew(dependencies.clickHouse, tenant, { ...flow, locationIds: [request.id] }, intervalAsked(request))
     : null
-  for (const promise of [locationsRead, devicesRead]) promise?.catch(() => undefined)
+  const devicesRead = isLocation
+    ? devicesAtLocation(dependencies.clickHouse, tenant, flow, request.id, inclusion, rowsRead)
+    : null
+  for (const promise of [locationsRead, rowsRead, devicesRead]) promise?.catch(() => undefined)
   const target = await withTenant(dependencies.database, tenant, transaction => costTarget(transaction, request.id))
   if (target === null) return refused('not_found', 'No location, device, customer or account has this id')
   const meteredIds = await locationsRead
@@ -139,12 +153,18 @@ const scopeOf = async (dependencies: CostDependencies, request: IntervalCostRequ
       ? await deviceLocations(dependencies, request, meteredIds)
       : await locationsWithCosts(dependencies, request, target.locations)
   if (!locations.ok) return locations
-  if (target.kind === 'device') return accepted({ locations: locations.value, isWhole: false, devices: null })
+  if (target.kind === 'device')
+    return accepted({ locations: locations.value, isWhole: false, devices: null, rows: null })
   const isWhole = target.kind === 'account' && locations.value.length === target.locations.length
   const locationSet = { ids: locations.value.map(({ id }) => id), isWhole }
   const devices = await (devicesRead ??
     devicesAtLocations(dependencies.clickHouse, tenant, flow, locationSet, inclusion))
-  return accepted({ locations: locations.value, isWhole, devices })
+  return accepted({
+    locations: locations.value,
+    isWhole,
+    devices,
+    rows: locations.value.length === 1 ? await rowsRead : null,
+  })
 }
 
 /**
@@ -190,7 +210,7 @@ const bucketEdges = (
 const costsOf = async (
   { clickHouse, cache }: IntervalDependencies,
   request: IntervalCostRequest,
-  { locations, isWhole, devices }: Scope,
+  { locations, isWhole, devices, rows: knownRows }: Scope,
   edges: readonly number[],
 ) => {
   const [tenant, flow, ids] = [tenantOf(request), flowOf(request), locations.map(({ id }) => id)]
@@ -198,7 +218,14 @@ const costsOf = async (
     devices === null
       ? [{ ...flow, locationIds: ids, deviceIds: [request.id] }]
       : filtersOf(flow, { ids, isWhole }, devices)
-  const costs = await readCosts(clickHouse, tenant, filters, edges, devices === null ? undefined : cache)
+  const rows =
+    devices === null && filters[0] !== undefined
+      ? await readRowsIfFew(clickHouse, tenant, filters[0], intervalAsked(request))
+      : knownRows
+  const costs =
+    rows === null
+      ? await readCosts(clickHouse, tenant, filters, edges, devices === null ? undefined : cache)
+      : costsOfRows(edges, devices?.isIncluded === false ? rows.filter(row => !isOfDevice(row)) : rows)
   return { costs, overlap: await searchOverlap(clickHouse, tenant, filters, costs) }
 }
 
@@ -208,10 +235,10 @@ const costsOf = async (
 const deviceNoteOf = async (
   { clickHouse }: CostDependencies,
   request: IntervalCostRequest,
-  { locations, isWhole, devices }: Scope,
+  { locations, isWhole, devices, rows }: Scope,
 ) => {
   if (devices === null) return null
-  const locationSet = { ids: locations.map(({ id }) => id), isWhole }
+  const locationSet = { ids: locations.map(({ id }) => id), isWhole, rows }
   const { start_time: start, end_time: end } = request.body
   const excluded = await readExcludedCosts(clickHouse, tenantOf(request), flowOf(request), locationSet, devices, [
     start.at,

@@ -1,10 +1,13 @@
+import { hourMs } from '../../domain/interval.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import {
   blocksAcrossBuckets,
+  costedRowsIfFew,
+  type QueryInterval,
   type RowFilter,
   type Tenant,
 } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
-import { decodeCostedRows } from '../../platform/clickhouse/meter-cost/meter-cost-rows.ts'
+import { type CostedRow, decodeCostedRows } from '../../platform/clickhouse/meter-cost/meter-cost-rows.ts'
 import {
   type BucketSums,
   type CrossingRows,
@@ -25,8 +28,32 @@ import {
   textsByStart,
 } from './bucket-sum-cache.ts'
 
+/** Longest interval whose rows are read instead of their sums: a local day. Planning a sum takes longer than its rows. */
+const maxRowsMs = 25 * hourMs
+/** Maximum size of the rows that are read instead of their sums: some hundred rows. */
+const maxRowsBytes = 131_072
+
 /** Maximum number of reads of rows that change during the read. */
 const maxReads = 20
+
+/** Read the rows of one location that share time with a short interval. Null if the interval is long, or the rows many. */
+export const readRowsIfFew = (
+  db: ClickHouse,
+  tenant: Tenant,
+  filter: RowFilter,
+  interval: QueryInterval,
+): Promise<readonly CostedRow[] | null> | null =>
+  filter.locationIds?.length === 1 && interval.to - interval.from <= maxRowsMs
+    ? costedRowsIfFew(db, tenant, filter, interval, maxRowsBytes)
+    : null
+
+/** Costs between edges from all rows that share time with them. */
+export const costsOfRows = (edges: readonly number[], rows: readonly CostedRow[]): StoredCosts => ({
+  edges,
+  sums: [],
+  blocks: [],
+  rows,
+})
 
 const crossedRowsOf = (blocks: readonly Buffer[]): CrossingRows => {
   const rows = blocks.flatMap(decodeCostedRows)
@@ -147,5 +174,5 @@ export const readCosts = async (
     sums.push(read.lines)
     blocks.push(...read.blocks)
   }
-  return { edges, sums, blocks }
+  return { edges, sums, blocks, rows: [] }
 }

@@ -28,11 +28,13 @@ import { answerTexts, encodeTexts, type LongAnswer } from './answer-bytes.ts'
 
 /**
  * Stored costs between edges as ClickHouse returned them: the sums of each statement, and the rows that cross an edge.
+ * A short interval has no sums, and all its rows in `rows`.
  */
 export type StoredCosts = {
   readonly edges: readonly number[]
   readonly sums: readonly string[]
   readonly blocks: readonly Uint8Array[]
+  readonly rows: readonly CostedRow[]
 }
 
 type View = Omit<EnergyCostView, 'entries' | 'deviceRecords'>
@@ -65,12 +67,12 @@ const decodeRows = (blocks: readonly Uint8Array[]): readonly CostedRow[] => {
   return rows
 }
 
-const sumElements = ({ edges, sums, blocks }: StoredCosts): EnergyCostElement[] => {
+const sumElements = ({ edges, sums, blocks, rows }: StoredCosts): EnergyCostElement[] => {
   const whole: CostSum[] = []
   for (const lines of sums) whole.push(...costSumsOf(lines, edges))
-  const rows: CostRow[] = []
-  for (const row of decodeRows(blocks)) rows.push(costRowOf(row))
-  return costInBuckets(edges, rows, whole)
+  const all: CostRow[] = rows.map(costRowOf)
+  for (const row of decodeRows(blocks)) all.push(costRowOf(row))
+  return costInBuckets(edges, all, whole)
 }
 
 /** Return the energy of the excluded device records, priced or not; null if there are none. */

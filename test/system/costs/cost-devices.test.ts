@@ -49,9 +49,16 @@ describe('the costs of a location', () => {
     expect(deviceSummary(await costs(home))).toEqual([false, 3000, mixed, [4000]])
     await client.submit([{ ...own, value: 0 }])
     expect(deviceSummary(await costs(home))).toEqual([true, undefined, undefined, [3000]])
+    const [third, fourth] = [3, 4].map(day => ({ start_time: june(day, 0), end_time: june(day + 1, 0) }))
+    expect(deviceSummary(await costs(home, '', third))).toEqual([true, undefined, undefined, [1000]])
+    expect(deviceSummary(await costs(home, '', fourth))).toEqual([true, undefined, undefined, [0]])
+    expect(deviceSummary(await costs(home, 'include_devices=false', third))).toEqual([false, 1000, undefined, [0]])
     // Corrected back.
     await client.submit([own])
     expect(deviceSummary(await costs(home))).toEqual([false, 3000, mixed, [4000]])
+    expect(deviceSummary(await costs(home, '', third))).toEqual([false, 1000, mixed, [0]])
+    expect(deviceSummary(await costs(home, '', fourth))).toEqual([false, undefined, mixed, [4000]])
+    expect(deviceSummary(await costs(home, 'include_devices=true', third))).toEqual([true, undefined, mixed, [1000]])
     // An older own record remains if the newest one is cancelled.
     await client.submit([at(home, 8, 2), { ...own, value: 0 }])
     expect(deviceSummary(await costs(home))).toEqual([false, 3000, mixed, [8000]])

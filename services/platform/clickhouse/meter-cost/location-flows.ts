@@ -13,6 +13,9 @@ export type FlowDirections = {
 /** True if a location has uncancelled records: of its own, and of its devices. */
 export type RecordKinds = { readonly hasOwnRecords: boolean; readonly hasDeviceRecords: boolean }
 
+/** Kinds of a location without records. */
+export const noRecordKinds: RecordKinds = { hasOwnRecords: false, hasDeviceRecords: false }
+
 const noDevice = `dev_${'0'.repeat(24)}`
 /** Locations per statement. */
 const locationsPerStatement = 1_500
@@ -83,6 +86,23 @@ const hasUncancelled = async (
   return rows.length > 0
 }
 
+/** Return the kinds of uncancelled records of each location. `uncancelled`: kinds that are known to have such a record. */
+const uncancelledKinds = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  flow: FlowDirections,
+  seen: readonly Kind[],
+  uncancelled: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, RecordKinds>> => {
+  const kinds = new Map<string, RecordKinds>()
+  for (const kind of seen) {
+    if (!uncancelled.has(keyOf(kind)) && !(await hasUncancelled(db, tenant, flow, kind))) continue
+    const known = kinds.get(kind.locationId) ?? noRecordKinds
+    kinds.set(kind.locationId, { ...known, [kind.isDevice ? 'hasDeviceRecords' : 'hasOwnRecords']: true })
+  }
+  return kinds
+}
+
 /**
  * Return the kinds of uncancelled records of each location, over all time, in one flow. Locations without records are
  * left out. Takes constant time per location, unless the latest record of a kind is cancelled. Source:
@@ -94,23 +114,35 @@ export const kindsOfLocations = async (
   flow: FlowDirections,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, RecordKinds>> => {
-  const kinds = new Map<string, RecordKinds>()
+  const kinds: (readonly [string, RecordKinds])[] = []
   for (let from = 0; from < ids.length; from += locationsPerStatement) {
     const group = ids.slice(from, from + locationsPerStatement)
     const [seen, uncancelled] = await Promise.all([
       readSeenKinds(db, tenant, flow, group),
       readUncancelledKinds(db, tenant, flow, group),
     ])
-    for (const kind of seen) {
-      if (!uncancelled.has(keyOf(kind)) && !(await hasUncancelled(db, tenant, flow, kind))) continue
-      const known = kinds.get(kind.locationId) ?? { hasOwnRecords: false, hasDeviceRecords: false }
-      kinds.set(
-        kind.locationId,
-        kind.isDevice ? { ...known, hasDeviceRecords: true } : { ...known, hasOwnRecords: true },
-      )
-    }
+    kinds.push(...(await uncancelledKinds(db, tenant, flow, seen, uncancelled)))
   }
-  return kinds
+  return new Map(kinds)
+}
+
+/**
+ * Return the kinds of uncancelled records of a location, as `kindsOfLocations` does. `known`: kinds of which the caller
+ * has read such a record. Only other kinds are looked for.
+ */
+export const kindsOfLocation = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  flow: FlowDirections,
+  id: string,
+  known: Promise<RecordKinds>,
+): Promise<RecordKinds> => {
+  const [seen, { hasOwnRecords, hasDeviceRecords }] = await Promise.all([readSeenKinds(db, tenant, flow, [id]), known])
+  const isKnown = ({ isDevice }: Kind): boolean => (isDevice ? hasDeviceRecords : hasOwnRecords)
+  const uncancelled = seen.every(isKnown)
+    ? new Set(seen.map(keyOf))
+    : await readUncancelledKinds(db, tenant, flow, [id])
+  return (await uncancelledKinds(db, tenant, flow, seen, uncancelled)).get(id) ?? noRecordKinds
 }
 
 /**

@@ -1,10 +1,16 @@
 import type { CostStatus } from '../../../domain/cost/cost-record.ts'
 import type { MeterRecord } from '../../../domain/record/record.ts'
 import type { Tenant } from '../../../domain/tenant.ts'
-import { type ClickHouse, streamUnlessSmall } from '../clickhouse.ts'
+import { type ClickHouse, readSmall, streamUnlessSmall } from '../clickhouse.ts'
 import { idLiteral, instantLiteral, isAmong, textLiteral } from '../encoding/literals.ts'
 import type { MeterCostRow } from './meter-cost-row.ts'
-import { costedColumns, decodeMeterCostRows, meterCostColumns } from './meter-cost-rows.ts'
+import {
+  type CostedRow,
+  costedColumns,
+  decodeCostedRows,
+  decodeMeterCostRows,
+  meterCostColumns,
+} from './meter-cost-rows.ts'
 
 export type { Tenant }
 
@@ -146,6 +152,20 @@ export const blocksAcrossBuckets = (
         `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`,
         withEdges(edges),
       )
+}
+
+/** Read all rows that share time with an interval, in any order; null if they have more than `maxBytes`. */
+export const costedRowsIfFew = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  filter: RowFilter,
+  interval: QueryInterval,
+  maxBytes: number,
+): Promise<readonly CostedRow[] | null> => {
+  const fromAndWhere = meterCost(tenant, `${filterIs(filter)} AND ${sharesTime(tenant, filter, interval)}`)
+  const statement = `SELECT ${listOf(costedColumns)} ${fromAndWhere} ${readSettings}`
+  const block = await readSmall(db, statement, tenant, maxBytes)
+  return block === null ? null : decodeCostedRows(block)
 }
 
 export const intervalOf = (edges: readonly number[]): QueryInterval => ({ from: edges[0] ?? 0, to: edges.at(-1) ?? 0 })

@@ -35,7 +35,7 @@ const lineOf = (edge: number, index: number): string =>
     `${index % 7}`,
   ])
 
-const stored: StoredCosts = { edges, sums: [edges.slice(0, -1).map(lineOf).join('\n')], blocks: [] }
+const stored: StoredCosts = { edges, sums: [edges.slice(0, -1).map(lineOf).join('\n')], blocks: [], rows: [] }
 const zone = { name: 'Europe/Berlin', changes: [start + 20 * 24 * hourMs], offsets: [hourMs, 2 * hourMs] }
 
 const input: IntervalCostInput = {

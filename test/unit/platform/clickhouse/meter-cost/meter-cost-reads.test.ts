@@ -1,9 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { costInBuckets, type EnergyCostElement } from '../../../../../services/domain/cost/energy-cost.ts'
+import { maxSmallBytes } from '../../../../../services/platform/clickhouse/clickhouse.ts'
 import { pageOfRows } from '../../../../../services/platform/clickhouse/meter-cost/meter-cost-pages.ts'
 import {
   blocksAcrossBuckets,
+  costedRowsIfFew,
   locationsOfSession,
   type RowFilter,
   rowOfRecord,
@@ -229,6 +231,9 @@ describe('sums of buckets', () => {
         const across = await decoded(blocksAcrossBuckets(db, mine, { locationIds: [location] }, edges))
         expect(isCrossed).toBe(across.length > 0)
         expect(costedTexts(across)).toEqual(costedTexts(inside.filter(row => bucketOf(row) === -1)))
+        const interval = { from: edges[0] ?? 0, to: edges.at(-1) ?? 0 }
+        const few = await costedRowsIfFew(db, mine, { locationIds: [location] }, interval, maxSmallBytes)
+        expect(costedTexts(few ?? [])).toEqual(costedTexts(inside))
         // Whole and crossing rows together give what all rows give.
         const rowsAlone = costInBuckets(edges, inside.map(costRowOf))
         expect(costInBuckets(edges, across.map(costRowOf), sums).map(withoutConfidence)).toEqual(
@@ -249,6 +254,15 @@ describe('sums of buckets', () => {
       { numRuns: 12 },
     )
   })
+})
+
+it('rows are read in one piece only if they are few', async () => {
+  const rows = Array.from({ length: 3 }, (_, index) => own({ start: base + index, recordId: hexId('', index) }))
+  await insert(rows)
+  const filter = { locationIds: [location] }
+  const interval = { from: base, to: base + dayMs }
+  const read = async (maxBytes: number) => (await costedRowsIfFew(db, tenant, filter, interval, maxBytes))?.length
+  expect([await read(1_000), await read(100), await read(1_000)]).toEqual([3, undefined, 3])
 })
 
 /** The stored confidence of a row is a rounded mean of its pieces. */

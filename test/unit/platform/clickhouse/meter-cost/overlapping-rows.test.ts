@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { overlapSearch, type RecordOverlap } from '../../../../../services/domain/record/warnings.ts'
+import { maxSmallBytes } from '../../../../../services/platform/clickhouse/clickhouse.ts'
+import { costedRowsIfFew } from '../../../../../services/platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 import {
   readBucketSums,
@@ -69,7 +71,9 @@ it('the engine finds the first overlap that a search of the rows finds, and no e
 
       const edges = [interval.from, base + 5 * hourMs, interval.to]
       const { lines } = await readBucketSums(db, tenant, filter, edges)
-      expect(await searchOverlap(db, tenant, [filter], { edges, sums: [lines] })).toEqual(expected)
+      expect(await searchOverlap(db, tenant, [filter], { edges, sums: [lines], rows: [] })).toEqual(expected)
+      const few = await costedRowsIfFew(db, tenant, filter, interval, maxSmallBytes)
+      expect(await searchOverlap(db, tenant, [filter], { edges, sums: [], rows: few ?? [] })).toEqual(expected)
       const { mayOverlap } = searchedActuals(lines, edges)
       seen[expected !== null ? 'found' : mayOverlap ? 'none' : 'unsearched'] += 1
     }),
