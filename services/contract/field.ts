@@ -153,43 +153,63 @@ const canDecide = (issues: Issues, before: Issues): boolean =>
   (issues.some(isFatal) && !before.some(isFatal)) ||
   (issues.some(isUnknownMember) && !before.some(isUnknownMember))
 
-/**
- * List of a request. A list of many invalid elements has few issues. The list of zod passes all its issues as arguments
- * of one call, and a call has at most about 100,000 arguments.
- */
-const RequestList = z.core.$constructor<z.ZodArray>('RequestList', (schema, def) => {
-  z.ZodArray.init(schema, def)
-  schema._zod.parse = (payload, context) => {
-    const { value: list } = payload
-    if (!Array.isArray(list)) {
-      payload.issues.push({ code: 'invalid_type', expected: 'array', input: list, inst: schema })
-      return payload
-    }
-    const read: unknown[] = []
-    for (const [index, value] of list.entries()) {
-      const element = def.element._zod.run({ value, issues: [] }, context)
-      if (element instanceof Promise) throw new TypeError('The shape of a request must be synchronous.')
-      read.push(element.value)
-      if (element.issues.length > 0 && canDecide(element.issues, payload.issues))
-        payload.issues.push(...z.core.util.prefixIssues(index, element.issues))
-    }
-    payload.value = read
-    return payload
-  }
+/** Maximum length of a list. `code` and `message` are those of the refusal of a longer list. */
+type LengthBound = { readonly max: number; readonly code?: RefusalCode; readonly message?: string }
+
+const tooLong = ({ max, code = 'value_out_of_range', message = `must have at most ${max} entries` }: LengthBound) => ({
+  code: 'custom' as const,
+  params: { code },
+  message,
+  continue: false,
 })
 
-/** List of any number of elements. */
-export const requestList = <Shape extends z.ZodType>(element: Shape): z.ZodArray<Shape> =>
-  new RequestList({ type: 'array', element }) as z.ZodArray<Shape>
+/**
+ * List of a request. A list of many invalid elements has few issues. The list of zod passes all its issues as arguments
+ * of one call, and a call has at most about 100,000 arguments. A list that is too long is refused before its elements
+ * are read.
+ */
+const RequestList = z.core.$constructor<z.ZodArray, z.core.$ZodArrayDef & { readonly bound?: LengthBound | undefined }>(
+  'RequestList',
+  (schema, def) => {
+    z.ZodArray.init(schema, def)
+    // The document of the shape states this maximum.
+    if (def.bound !== undefined) schema._zod.bag['maximum'] = def.bound.max
+    schema._zod.parse = (payload, context) => {
+      const { value: list } = payload
+      if (!Array.isArray(list)) {
+        payload.issues.push({ code: 'invalid_type', expected: 'array', input: list, inst: schema })
+        return payload
+      }
+      if (def.bound !== undefined && list.length > def.bound.max) {
+        payload.issues.push({ ...tooLong(def.bound), input: list, inst: schema })
+        return payload
+      }
+      const read: unknown[] = []
+      for (const [index, value] of list.entries()) {
+        const element = def.element._zod.run({ value, issues: [] }, context)
+        if (element instanceof Promise) throw new TypeError('The shape of a request must be synchronous.')
+        read.push(element.value)
+        if (element.issues.length > 0 && canDecide(element.issues, payload.issues))
+          payload.issues.push(...z.core.util.prefixIssues(index, element.issues))
+      }
+      payload.value = read
+      return payload
+    }
+  },
+)
+
+/** List of any number of elements, or of at most `bound.max`. */
+export const requestList = <Shape extends z.ZodType>(element: Shape, bound?: LengthBound): z.ZodArray<Shape> =>
+  new RequestList({ type: 'array', element, bound }) as z.ZodArray<Shape>
 
 /** List of `min` to `max` elements. */
 export const listOf = <Shape extends z.ZodType>(
   shape: Shape,
-  { min = 0, max }: { readonly min?: number; readonly max: number },
+  { min = 0, ...bound }: LengthBound & { readonly min?: number },
 ) =>
-  requestList(shape)
-    .min(min, { message: min === 1 ? 'must not be empty' : `must have at least ${min} entries` })
-    .max(max, { message: `must have at most ${max} entries` })
+  requestList(shape, bound).min(min, {
+    message: min === 1 ? 'must not be empty' : `must have at least ${min} entries`,
+  })
 
 /** RFC 3339 date and time: the instant, and the offset of the text, which the answer uses too. */
 export const instant = z

@@ -82,12 +82,7 @@ export const listFormat = <Value>(
   max: number,
   documented: { readonly minItems?: number } = {},
 ): WireFormat<readonly Value[]> => ({
-  request: requestList(request)
-    .refine(list => list.length <= max, {
-      message: `must have at most ${max} entries`,
-      params: { code: 'charge_invalid' },
-    })
-    .meta({ ...documented, maxItems: max }),
+  request: requestList(request, { max, code: 'charge_invalid' }).meta(documented),
   answer: z.array(answer),
   write: list => list.map(write),
 })

@@ -17,7 +17,6 @@ import {
   oneOf,
   optional,
   refuseField,
-  requestList,
   text,
 } from '../field.ts'
 import { formatThousands } from '../message-text.ts'
@@ -109,14 +108,9 @@ export const simulationBody = fields({
   customer_id: optional(objectIdentifier('cus')).describe('All locations of a customer, instead of object_ids.'),
   start_date: localDate.describe('First local day.'),
   end_date: localDate.describe('Local day after the last day, at most 3 years after start_date.'),
-  candidates: requestList(candidateInput)
-    .min(1, { message: 'must not be empty' })
-    .superRefine((candidates, context) => {
-      if (candidates.length > maxCandidates)
-        refuseField(context, 'too_many_candidates', `must have at most ${maxCandidates} entries`)
-    })
-    .meta({ maxItems: maxCandidates })
-    .describe(`1 to ${maxCandidates} sets of tariffs and charges to compare.`),
+  candidates: listOf(candidateInput, { min: 1, max: maxCandidates, code: 'too_many_candidates' }).describe(
+    `1 to ${maxCandidates} sets of tariffs and charges to compare.`,
+  ),
   group_by: optional(oneOf('LOCATION')).describe('LOCATION adds the comparison of each location.'),
   rounding: optional(roundingInput),
   lines: optional(z.boolean()).describe('True adds the lines, added up over all months and locations. Default: false.'),

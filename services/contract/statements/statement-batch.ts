@@ -14,7 +14,7 @@ import {
   orNull,
 } from '../answer-field.ts'
 import { toSentence } from '../error.ts'
-import { fields, identifier, objectIdentifier, optional, refuseField, requestList } from '../field.ts'
+import { fields, identifier, listOf, objectIdentifier, optional, refuseField } from '../field.ts'
 import { currentRoute, defineOperation, deletion, retrieval } from '../operation.ts'
 import { customerOnly } from '../reference.ts'
 import { statementInput } from './statement-request.ts'
@@ -58,11 +58,11 @@ export const statementBatchToWire = (batch: StatementBatch) =>
   })
 
 /** Ids of locations. A list of text fields would take 100 times as long to read. */
-const locationIds = requestList(z.string())
-  .min(1, { message: 'must not be empty' })
-  .max(maxBatchLocations, {
-    message: `must have at most ${maxBatchLocations} locations; send the others in another batch`,
-  })
+const locationIds = listOf(z.string(), {
+  min: 1,
+  max: maxBatchLocations,
+  message: `must have at most ${maxBatchLocations} locations; send the others in another batch`,
+})
   .superRefine((ids, context) => {
     const seen = new Set<string>()
     for (const [index, id] of ids.entries()) {

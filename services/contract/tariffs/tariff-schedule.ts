@@ -5,13 +5,17 @@ import { fields, requestList } from '../field.ts'
 import { maxTiers, numberAsText, rateInput, rateShape, rateToWire } from './rate.ts'
 import { type ScheduleEntryInput, tariffScheduleLimits } from './read-tariff-terms.ts'
 
+/** List of a schedule. The rules of the tariff refuse an empty one. */
+const scheduleList = <Shape extends z.ZodType>(element: Shape, max: number) =>
+  requestList(element, { max, code: 'schedule_invalid' })
+
 const hours = fields({
   valid_from: z.string().meta({ examples: ['06:00:00'] }),
   valid_to: z
     .string()
     .describe('00:00:00 is the end of the day. A time before valid_from is on the next day.')
     .meta({ examples: ['22:00:00'] }),
-  rate: requestList(rateInput).meta({ minItems: 1, maxItems: maxTiers }).describe('Tiers, the lowest first.'),
+  rate: scheduleList(rateInput, maxTiers).meta({ minItems: 1 }).describe('Tiers, the lowest first.'),
 }).meta({ component: 'HoursInput' })
 
 const dayOfMonth = numberAsText.transform(Number).meta({ type: 'integer', minimum: 1, maximum: 31 })
@@ -19,16 +23,16 @@ const dayOfMonth = numberAsText.transform(Number).meta({ type: 'integer', minimu
 /** Optional list; null and absent mean all values. */
 const optionalList = <Shape extends z.ZodType>(shape: Shape) => shape.nullish().transform(value => value ?? null)
 
-const names = (max: number) => requestList(z.string()).meta({ minItems: 1, maxItems: max })
+const names = (max: number) => scheduleList(z.string(), max).meta({ minItems: 1 })
 
 /**
  * Structure of a schedule: lists, texts, and numbers as texts. The rules of the tariff validate names, times and
  * prices.
  */
-export const scheduleFrame = requestList(
+export const scheduleFrame = scheduleList(
   fields({
     months: optionalList(names(tariffScheduleLimits.months)).describe('Jan … Dec, or All. Default: All.'),
-    dates: optionalList(requestList(dayOfMonth).meta({ maxItems: tariffScheduleLimits.dates })).describe(
+    dates: optionalList(scheduleList(dayOfMonth, tariffScheduleLimits.dates)).describe(
       'Days of the month, 1 to 31. Default: every day.',
     ),
     days_and_hours: requestList(
@@ -36,11 +40,12 @@ export const scheduleFrame = requestList(
         days: optionalList(names(tariffScheduleLimits.days)).describe(
           'Mon … Sun, Weekdays, Weekend, Holidays, # with the name of a day type, or All. Default: All.',
         ),
-        hours: requestList(hours).meta({ minItems: 1, maxItems: tariffScheduleLimits.hours }),
+        hours: scheduleList(hours, tariffScheduleLimits.hours).meta({ minItems: 1 }),
       }).meta({ component: 'DaysAndHoursInput' }),
     ).meta({ minItems: 1 }),
   }).meta({ component: 'ScheduleEntryInput' }),
-).meta({ minItems: 1, maxItems: tariffScheduleLimits.entries })
+  tariffScheduleLimits.entries,
+).meta({ minItems: 1 })
 
 /**
  * Default schedule of a market tariff: the market price at all times. Source: docs/rules/tariffs.md #market-tariffs.

@@ -1,20 +1,21 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { fields, jsonNumber, optional, requestList, text } from '../../../services/contract/field.ts'
+import { fields, jsonNumber, listOf, optional, requestList, text } from '../../../services/contract/field.ts'
 import { readShape } from '../../../services/contract/read-shape.ts'
+import { tariffScheduleLimits } from '../../../services/contract/tariffs/read-tariff-terms.ts'
 import { scheduleFrame } from '../../../services/contract/tariffs/tariff-schedule.ts'
 import { operations } from '../../../services/operations.ts'
 
 type ListOf = (element: z.ZodType) => z.ZodType
 
-/** Shape of a schedule whose lists are made by `listOf`. */
-const scheduleOf = (listOf: ListOf): z.ZodType => {
+/** Shape of a schedule whose lists are made by `list`. */
+const scheduleOf = (list: ListOf): z.ZodType => {
   const rate = fields({ fixed: jsonNumber, to_kwh: optional(jsonNumber) })
-  const hours = fields({ valid_from: text(), rate: listOf(rate) }).superRefine((value, context) => {
+  const hours = fields({ valid_from: text(), rate: list(rate) }).superRefine((value, context) => {
     if (value.valid_from === 'b') context.addIssue({ code: 'custom', message: 'must not be b', path: ['valid_from'] })
   })
-  return fields({ name: text(), schedule: listOf(fields({ hours: listOf(hours) })) }).superRefine(({ schedule }) => {
+  return fields({ name: text(), schedule: list(fields({ hours: list(hours) })) }).superRefine(({ schedule }) => {
     for (const { hours: bands } of schedule as { hours: { valid_from: unknown }[] }[])
       if (bands.some(one => typeof one.valid_from !== 'string')) throw new Error('The check of an invalid value')
   })
@@ -73,7 +74,8 @@ describe('a list of a request', () => {
   })
 
   it('is refused for its first element if all elements of many lists are invalid', () => {
-    const blocks = Array.from({ length: 7 }, () => ({ hours: Array.from({ length: 20_000 }, () => ({})) }))
+    const { hours: length } = tariffScheduleLimits
+    const blocks = Array.from({ length: 100 }, () => ({ hours: Array.from({ length }, () => ({})) }))
     expect(readShape(scheduleFrame, [{ days_and_hours: blocks }], 'body')).toEqual({
       ok: false,
       refusal: {
@@ -82,6 +84,20 @@ describe('a list of a request', () => {
         field: '[0].days_and_hours[0].hours[0].valid_from',
       },
     })
+  })
+
+  it('is refused before its elements are read if it is too long', () => {
+    let read = 0
+    const element = z.unknown().transform(() => {
+      read += 1
+    })
+    const shape = fields({ ids: listOf(element, { min: 1, max: 2 }).refine(() => true) })
+    expect(readShape(shape, { ids: [1, 2] }, 'body').ok).toBe(true)
+    expect(readShape(shape, { ids: [1, 2, 3] }, 'body')).toEqual({
+      ok: false,
+      refusal: { code: 'value_out_of_range', message: 'ids must have at most 2 entries', field: 'ids' },
+    })
+    expect(read).toBe(2)
   })
 
   it.each(
