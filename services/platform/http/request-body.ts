@@ -47,6 +47,8 @@ const uncheckedChunks = 1_024
 const minChunkBytes = 32
 /** Chunks between two checks of the clock. */
 const chunksPerSlice = 64
+/** The clock is checked before each chunk of at least this size, because megabytes of them take tens of ms. */
+const largeChunkBytes = 16_384
 
 /** Return whether a body has too many tiny chunks. `count` excludes the last chunk, `length` includes its bytes. */
 export const areChunksTooSmall = (count: number, length: number): boolean =>
@@ -75,7 +77,8 @@ export const readWithinLimit = async (
     length += chunk.length
     if (areChunksTooSmall(chunks, length)) return chunksTooSmall
     // The stream gives all chunks that have arrived in one turn of the event loop.
-    if (chunks % chunksPerSlice === 0 && slices.isOver()) await slices.pause()
+    const isChecked = chunks % chunksPerSlice === 0 || chunk.length >= largeChunkBytes
+    if (isChecked && slices.isOver()) await slices.pause()
     if (length > limit) return tooLarge(limit)
     if (!hasCapacity(length)) return busy
     if (length > bytes.length) bytes = enlarged(bytes, start, length)

@@ -4,7 +4,7 @@ import { readRequest } from '../../../../services/contract/exchange.ts'
 import { fields } from '../../../../services/contract/field.ts'
 import { defineOperation, sameRoute } from '../../../../services/contract/operation.ts'
 import { noReferenceIds } from '../../../../services/domain/reference.ts'
-import { nextTurnFor } from '../../../../services/platform/http/request-body.ts'
+import { nextTurnFor, readWithinLimit } from '../../../../services/platform/http/request-body.ts'
 
 const bodyOf = (text: string) => ({ bytes: Buffer.from(text), mediaType: 'application/json' })
 const ofLength = (length: number) => bodyOf(`"${'x'.repeat(length - 2)}"`)
@@ -40,6 +40,31 @@ describe('a request with a long body', () => {
     await Promise.all(Array.from({ length: 5 }, step))
     clearInterval(counting)
     expect(new Set(turns).size).toBe(5)
+  })
+
+  it('lets other work run between its chunks while they arrive', async () => {
+    const [count, chunkBytes] = [40, 65_536]
+    const body = new ReadableStream<Uint8Array>({
+      start: controller => {
+        for (let at = 0; at < count; at += 1) controller.enqueue(new Uint8Array(chunkBytes))
+        controller.close()
+      },
+    })
+    let [turns, isOver] = [0, false]
+    const watch = (): void => {
+      turns += 1
+      if (!isOver) setImmediate(watch)
+    }
+    setImmediate(watch)
+    const hasCapacity = (): boolean => {
+      const end = performance.now() + 4
+      while (performance.now() < end);
+      return true
+    }
+    const read = await readWithinLimit(body, count * chunkBytes, { account: 'acc_1', hasCapacity })
+    isOver = true
+    expect(read.ok && read.value.length).toBe(count * chunkBytes)
+    expect(turns).toBeGreaterThan(count / 2)
   })
 
   it('is measured, decoded, parsed and validated in a step each', async () => {
