@@ -45,6 +45,8 @@ type PlannedReading = Omit<Reading, 'value' | 'isValid'> & { readonly index: num
 const tenKilowattHours = 10_000_000_000n
 /** More than 10 MW for a year, in 1e-6 Wh. */
 const implausible = 900_000_000_000_000_000n
+/** A value has at most 17 significant digits, so a high value is a multiple of this energy in 1e-6 Wh. */
+const highStep = 1_000n
 
 /**
  * Return a random value for a reading. The value is larger than all possible values of the previous index, so that
@@ -58,7 +60,7 @@ const valueText = (
 ): string => {
   const digits = BigInt(random.below(10_000_000)) * 1_000n
   const counted = isDip ? digits / 1_000_000n : start + BigInt(index) * tenKilowattHours + digits
-  return decimal(counted + (isHigh ? implausible : 0n), units === 'WH' ? 6 : 9)
+  return decimal(isHigh ? implausible + (counted / highStep) * highStep : counted, units === 'WH' ? 6 : 9)
 }
 
 const shuffled = <T>(random: Random, all: readonly T[]): readonly T[] =>
