@@ -2,6 +2,7 @@ import type { Interval } from '../../domain/interval.ts'
 import { continueFirst, type SharableRecost, shareRecosts } from '../../domain/recost/share-recosts.ts'
 import { trimRecostOverlaps } from '../../domain/recost/trim-recost-overlaps.ts'
 import type { StoredRowRequest } from '../../platform/log/messages.ts'
+import { rowVersionParts } from '../../platform/log/row-version.ts'
 import type { MessageOrigin } from '../record-to-cost.ts'
 
 /** Recost request or erase request, as read from a partition. */
@@ -20,39 +21,38 @@ const maxLocationsPerRequest = 500
  */
 export const isTierRequest = ({ request }: Pick<ReceivedRequest, 'request'>): boolean => request.orderKind === 'TIER'
 
-const differOnlyInLocations = (a: ReceivedRequest, b: ReceivedRequest): boolean => {
-  const [first, second] = [a.request, b.request]
-  return (
-    a.origin.assignment.partition === b.origin.assignment.partition &&
-    first.orderKind === second.orderKind &&
-    first.accountId === second.accountId &&
-    first.liveMode === second.liveMode &&
-    first.sourceId === second.sourceId &&
-    first.priceRevision === second.priceRevision &&
-    first.locationRevision === second.locationRevision &&
-    first.from === second.from &&
-    first.to === second.to
-  )
+/** Key that is equal for requests that differ only in their locations. */
+const keyOf = ({ request, version, origin }: ReceivedRequest): string => {
+  const { orderKind, accountId, liveMode, sourceId, priceRevision, locationRevision, from, to } = request
+  const log = [origin.assignment.partition, rowVersionParts(version).generation]
+  return JSON.stringify([...log, orderKind, accountId, liveMode, sourceId, priceRevision, locationRevision, from, to])
 }
 
 /**
- * Merge neighbouring deferred requests that differ only in their locations. Call it for requests that become new
- * messages: a merged request has the origin of its first one.
+ * Merge neighbouring deferred requests that differ only in their locations. A location that several such requests name,
+ * neighbours or not, stays in the first of them: a process that ends before it commits a step defers its requests again.
+ * Call it for requests that become new messages: a merged request has the origin of its first one.
  */
 export const mergeRequests = (deferred: readonly ReceivedRequest[]): readonly ReceivedRequest[] => {
   const requests: ReceivedRequest[] = []
+  const namedByKey = new Map<string, Set<string>>()
+  let lastKey: string | null = null
   for (const received of deferred) {
-    const last = requests.at(-1)
-    if (
-      last !== undefined &&
-      differOnlyInLocations(last, received) &&
-      last.request.locationIds.length + received.request.locationIds.length <= maxLocationsPerRequest
-    ) {
+    const key = keyOf(received)
+    const named = namedByKey.get(key) ?? new Set()
+    namedByKey.set(key, named)
+    const locationIds = received.request.locationIds.filter(id => !named.has(id))
+    for (const id of locationIds) named.add(id)
+    if (locationIds.length === 0) continue
+    const last = key === lastKey ? requests.at(-1) : undefined
+    const before = last?.request.locationIds ?? []
+    lastKey = key
+    if (last !== undefined && before.length + locationIds.length <= maxLocationsPerRequest)
       requests[requests.length - 1] = {
         ...last,
-        request: { ...last.request, locationIds: [...last.request.locationIds, ...received.request.locationIds] },
+        request: { ...last.request, locationIds: [...before, ...locationIds] },
       }
-    } else requests.push(received)
+    else requests.push({ ...received, request: { ...received.request, locationIds } })
   }
   return requests
 }

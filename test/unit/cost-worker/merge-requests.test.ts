@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import {
+  mergeRequests,
   orderRequests,
   type ReceivedRequest,
   shareRequests,
@@ -223,4 +224,29 @@ it('shares many requests of one location in a time that grows in proportion to t
   const { user: before } = process.threadCpuUsage()
   expect(shareRequests(orderRequests(all))).toHaveLength(20_000)
   expect(process.threadCpuUsage().user - before).toBeLessThan(5_000_000)
+})
+
+it('merged requests name each location of equal requests once, however often a step is deferred again', () => {
+  const drawn = fc.record({
+    from: fc.constantFrom(0, 1),
+    locations: fc.uniqueArray(fc.integer({ min: 0, max: 900 }), { minLength: 1, maxLength: 400 }),
+  })
+  const namesOf = (all: readonly ReceivedRequest[]): readonly string[] =>
+    all.flatMap(({ request: { from, locationIds } }) => locationIds.map(id => `${from} ${id}`))
+  fc.assert(
+    fc.property(fc.array(drawn, { maxLength: 8 }), requestsOfStep => {
+      const all = requestsOfStep.map(({ from, locations }, index) => {
+        const { request, ...received } = requestOf(
+          { from, length: 5, location: 0, prices: false, kind: 'RE_PRICE' },
+          index,
+        )
+        return { ...received, request: { ...request, locationIds: locations.map(one => `loc_${one}`) } }
+      })
+      const merged = mergeRequests(all)
+      expect(namesOf(merged).toSorted()).toEqual([...new Set(namesOf(all))].sort())
+      expect(merged.every(({ request }) => request.locationIds.length <= 500)).toBe(true)
+      // A process that ended deferred these requests already.
+      expect(mergeRequests([...merged, ...merged])).toEqual(merged)
+    }),
+  )
 })
