@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ClickHouse } from '../../../../services/platform/clickhouse/clickhouse.ts'
 import { decodeCostedRows } from '../../../../services/platform/clickhouse/meter-cost/meter-cost-rows.ts'
 import { costSumsOf } from '../../../../services/platform/clickhouse/meter-cost/meter-cost-sums.ts'
-import { readCosts } from '../../../../services/query-service/costs/read-costs.ts'
+import { readCosts, readRowsIfFew } from '../../../../services/query-service/costs/read-costs.ts'
 import { hexId } from '../../../suites/cost-rows.ts'
 import { base, db, hourMs, insert, location, own, tenant, useMeterTables } from '../../../suites/meter-tables.ts'
 
@@ -66,4 +66,13 @@ describe('costs that are written while they are read', () => {
     const restless = interrupted(100, time => insert(written(BigInt(time + 1), 20n, 1)))
     await expect(costsIn(restless)).rejects.toMatchObject({ code: 'costs_changing', retriable: true })
   })
+})
+
+it('the rows of up to 25 hours of one location are read, and sums of a longer interval or of two locations', async () => {
+  await insert(written(1n, 10n, 1))
+  const rowsOf = async (locationIds: readonly string[], ms: number) =>
+    (await readRowsIfFew(db, tenant, { locationIds }, { from: base, to: base + ms }))?.length
+  expect(await rowsOf([location], 25 * hourMs)).toBe(2)
+  expect(await rowsOf([location], 25 * hourMs + 1)).toBeUndefined()
+  expect(await rowsOf([location, hexId('loc_', 2)], hourMs)).toBeUndefined()
 })
