@@ -10,7 +10,7 @@ import { runInTimeSlices } from '../../../services/platform/concurrency/time-sli
 import type { CachedPricing } from '../../../services/platform/pricing-cache/pricing-cache.ts'
 import { costRow, hexId } from '../../suites/cost-rows.ts'
 import { cpuGrowth } from '../../support/cpu/cpu-growth.ts'
-import { cpuTimeMs } from '../../support/cpu/cpu-time.ts'
+import { cpuTimeMs, leastCpuTimeMs } from '../../support/cpu/cpu-time.ts'
 import { pricing, tariff } from '../../support/oracle/tables.ts'
 
 const dayMs = 86_400_000
@@ -86,18 +86,24 @@ describe('a long record', () => {
   })
 
   it('holds the thread for some milliseconds at a time', () => {
-    const work = costInSteps(entryOf(120), cachedPricingOf(1_440))
-    const times: number[] = []
-    for (let isDone = false; !isDone; ) {
-      times.push(
-        cpuTimeMs(() => {
-          isDone = work.next().done === true
-        }),
-      )
+    const large = cachedPricingOf(1_440)
+    const timesOfSlices = (): number[] => {
+      const work = costInSteps(entryOf(120), large)
+      const times: number[] = []
+      for (let isDone = false; !isDone; ) {
+        times.push(
+          cpuTimeMs(() => {
+            isDone = work.next().done === true
+          }),
+        )
+      }
+      return times
     }
-    times.sort((a, b) => b - a)
-    // The garbage collector may run in one or two slices.
-    expect(times[2]).toBeLessThan(20)
+    // The garbage collector and other work on the machine disturb single slices, of another day in each round.
+    const rounds = [timesOfSlices(), timesOfSlices(), timesOfSlices()]
+    const leastTimes = rounds[0]?.map((_, day) => Math.min(...rounds.map(times => times[day] ?? 0))) ?? []
+    expect(leastTimes.length).toBe(121)
+    expect(Math.max(...leastTimes)).toBeLessThan(20)
   })
 
   it('takes time in proportion to its pieces, of which a year of minutes has the most', async () => {
@@ -107,6 +113,6 @@ describe('a long record', () => {
     }
     expect(await cpuGrowth(60, cost)).toBeLessThan(2.5)
     // 172,800 pieces, some 2 µs each.
-    expect(cpuTimeMs(() => cost(120))).toBeLessThan(1_000)
+    expect(await leastCpuTimeMs(1_000, () => cost(120))).toBeLessThan(1_000)
   })
 })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { maxLeftOut, type RegisterRule } from '../../../../services/domain/record/reading-rules.ts'
 import { openRegister } from '../../../../services/domain/record/register.ts'
+import { leastCpuTimeMs } from '../../../support/cpu/cpu-time.ts'
 import {
   hourMs,
   lifetime,
@@ -96,16 +97,11 @@ describe('readings in a row that are left out', () => {
   }, 60_000)
 })
 
-/** CPU time in ms, the lowest of three runs. */
-const lowestCpuMs = (act: () => void): number =>
-  Math.min(
-    ...[1, 2, 3].map(() => {
-      const before = process.cpuUsage()
-      act()
-      const { user, system } = process.cpuUsage(before)
-      return (user + system) / 1_000
-    }),
-  )
+/** Expect that eight times as many readings take at most 40 times as long. Work in proportion to a square takes 64 times as long. */
+const expectInProportion = async (few: () => unknown, many: () => unknown, leastMs: number): Promise<void> => {
+  const bound = Math.min(1_500, 40 * Math.max(await leastCpuTimeMs(0, few), leastMs))
+  expect(await leastCpuTimeMs(bound, many)).toBeLessThan(bound)
+}
 
 describe('the time of a step', () => {
   const withdrawals = (count: number): readonly Reading[] =>
@@ -130,14 +126,15 @@ describe('the time of a step', () => {
     ['withdrawals, lifetime', lifetime, withdrawals],
     ['rises and falls in turn', lifetime, sawTeeth],
     ['falls', lifetime, falls],
-  ] as const)('grows with the number of readings, not with its square: %s', (_, rule, readings) => {
+  ] as const)('grows with the number of readings, not with its square: %s', async (_, rule, readings) => {
     const first = readingOf(0, 10, 1)
     const stored = settle(rule, [first]).readings
     const [few, many] = [readings(4_000), readings(32_000)]
-    settle(rule, few, stored)
-    const [short, long] = [lowestCpuMs(() => settle(rule, few, stored)), lowestCpuMs(() => settle(rule, many, stored))]
-    expect(long).toBeLessThan(40 * Math.max(short, 4))
-    expect(long).toBeLessThan(1_500)
+    await expectInProportion(
+      () => settle(rule, few, stored),
+      () => settle(rule, many, stored),
+      4,
+    )
   })
 
   it.each([
@@ -150,14 +147,16 @@ describe('the time of a step', () => {
       lifetime,
       (count: number) => rises(count).toReversed(),
     ],
-  ] as const)('grows little with the number of messages of one reading: %s', (_, rule, readings) => {
+  ] as const)('grows little with the number of messages of one reading: %s', async (_, rule, readings) => {
     const add = (count: number): void => {
       const register = openRegister<Reading>(rule, { readings: [readingOf(0, 10, 1)], gapsAfter: new Set() })
       for (const reading of readings(count)) register.add([reading])
       register.update()
     }
-    add(1_000)
-    const [short, long] = [lowestCpuMs(() => add(1_000)), lowestCpuMs(() => add(8_000))]
-    expect(long).toBeLessThan(40 * Math.max(short, 10))
+    await expectInProportion(
+      () => add(1_000),
+      () => add(8_000),
+      10,
+    )
   })
 })

@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Listener, listen } from '../../../../services/platform/http/listen.ts'
+import { leastCpuTimeMs } from '../../../support/cpu/cpu-time.ts'
 import { exchange, openExchange, startTestApp } from '../../../support/http/exchange.ts'
 import { testApp } from '../../../support/http/http-app.ts'
 import { until } from '../../../support/system/until.ts'
@@ -151,20 +152,12 @@ describe('the server', () => {
   })
 
   it('takes a few microseconds for each chunk after a body is refused', async () => {
-    const cpuMsOf = async (count: number): Promise<number> => {
+    const refuse = async (count: number): Promise<void> => {
       const text = `${begin}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\n \r\n'.repeat(count)}0\r\n\r\n`
-      const before = process.threadCpuUsage()
       expect(errorOf(await exchange(listener.port, text))).toMatchObject({ code: 'body_invalid' })
-      const { user, system } = process.threadCpuUsage(before)
-      return (user + system) / 1_000
     }
-    const minCpuOf = async (count: number): Promise<number> => {
-      const all: number[] = []
-      for (let round = 0; round < 5; round += 1) all.push(await cpuMsOf(count))
-      return Math.min(...all)
-    }
-    const few = await minCpuOf(1_100)
-    expect((await minCpuOf(100_000)) - few).toBeLessThan(25)
+    const bound = 25 + (await leastCpuTimeMs(0, () => refuse(1_100)))
+    expect(await leastCpuTimeMs(bound, () => refuse(100_000))).toBeLessThan(bound)
   })
 
   it.each([
