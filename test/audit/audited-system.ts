@@ -17,6 +17,8 @@ export type AuditedSystem = AsyncDisposable & {
   readonly start: () => Promise<Client>
   /** Return address and keys. Throws if the system does not run. */
   readonly sandbox: () => Sandbox
+  /** Count the messages that the cost workers have not committed. Recost requests are among them. */
+  readonly unread: () => Promise<number>
   /** Inject a random fault, wait until the system runs again, and return the kind of the fault. */
   readonly injectFault: (random: Random) => Promise<string>
   /** List the processes that stopped after SIGTERM with an error or too late. */
@@ -33,6 +35,16 @@ export const alterRow = (store: string): string => {
   })
   if (status !== 0) throw new Error(`The row could not be altered:\n${stderr}`)
   return stdout.trim()
+}
+
+/** Sum the unread messages of all partitions from the metrics of a cost worker. */
+export const unreadOf = async (metricsUrl: string): Promise<number> => {
+  const text = await (await fetch(metricsUrl)).text()
+  const counts = [...text.matchAll(/^wattledger_lane_unread_messages\{[^}]*\} (\d+)$/gm)].map(([, count]) =>
+    Number(count),
+  )
+  if (counts.length === 0) throw new Error(`The metrics have no unread messages:\n${text}`)
+  return counts.reduce((sum, count) => sum + count)
 }
 
 export type DeadLetter = { readonly id: string; readonly code: string; readonly reason: string }

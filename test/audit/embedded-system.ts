@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../support/system/client.ts'
 import { launchSystem, type RunningSystem, startSystem } from '../support/system/running-system.ts'
 import { rotatingClocks } from '../support/system/shifted-clock.ts'
-import { type AuditedSystem, alterRow, type Caller, renewingClient } from './audited-system.ts'
+import { type AuditedSystem, alterRow, type Caller, renewingClient, unreadOf } from './audited-system.ts'
 
 /**
  * Create an embedded system on a data folder, not started. Its fault is SIGKILL. The clock of its machine is wrong, in
@@ -47,6 +47,7 @@ export const embeddedSystem = (folder: string): AuditedSystem => {
     caller: () => caller?.() ?? null,
     start,
     sandbox: () => running().sandbox,
+    unread: () => unreadOf(running().metricsUrl),
     injectFault: async random => {
       caller = null
       const postmaster = Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])

@@ -7,6 +7,7 @@ import { type Difference, differenceKinds, type Verdict } from './verify/differe
 const titles = {
   fixture: ['Locations', 'locations'],
   load: ['Sending', 'records'],
+  recosts: ['Recosts', 'messages'],
   receipts: ['Receipts', 'receipts'],
   records: ['Verifying', 'records'],
 } as const
@@ -62,6 +63,8 @@ export const reportVerdict = (
       ['requests with unknown result', whole(attempts.unknown)],
       ['changes of tariffs and prices', whole(changes)],
       ['corrections left out', whole(leftOut)],
+      ['messages unread after the load', whole(verdict.wait.messages)],
+      ['seconds until all were read', whole(verdict.wait.seconds)],
       null,
       ['records expected', whole(verdict.expected)],
       ['records found', whole(verdict.found)],

@@ -17,7 +17,11 @@ import { sendSteps } from './send/send-steps.ts'
 import { type AuditVerdict, deleteSomeLocations, verify } from './verify/verify.ts'
 
 /** Callback for the progress of a phase. */
-export type Observer = (phase: 'fixture' | 'load' | 'receipts' | 'records', done: number, total: number) => void
+export type Observer = (
+  phase: 'fixture' | 'load' | 'recosts' | 'receipts' | 'records',
+  done: number,
+  total: number,
+) => void
 
 /** Progress of the load, and the kinds of the faults so far. */
 export type FaultProgress = Progress & { readonly faults: readonly string[] }
@@ -151,6 +155,7 @@ export const openAudit = async (options: AuditOptions, observe: Observer): Promi
       verify({
         client: clientOf(system),
         deadLetters: () => listDeadLetters(system.sandbox()),
+        unread: system.unread,
         failedStops: system.failedStops(),
         fixture,
         journalFile,

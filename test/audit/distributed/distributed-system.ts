@@ -7,7 +7,8 @@ import { print } from '../../demo/terminal.ts'
 import { openProxy, type RoleProcess, startRoles } from '../../support/kafka/processes.ts'
 import { type RoleInstance, roleInstance } from '../../support/kafka/role-instance.ts'
 import type { Client } from '../../support/system/client.ts'
-import { type AuditedSystem, alterRow, type Caller, renewingClient } from '../audited-system.ts'
+import { metricsUrlOf } from '../../support/system/running-system.ts'
+import { type AuditedSystem, alterRow, type Caller, renewingClient, unreadOf } from '../audited-system.ts'
 import { type RoleInstances, shuffledFaults } from './faults.ts'
 import { openStores } from './open-stores.ts'
 
@@ -108,6 +109,7 @@ export const distributedSystem = async (folder: string): Promise<DistributedAudi
     engineUrl: stores.engine.url,
     caller: () => nextCaller?.() ?? null,
     sandbox,
+    unread: () => unreadOf(metricsUrlOf(instances.workers[0]?.process()?.output() ?? '')),
     start: async () => {
       if (nextCaller !== null) await stores.engine.start()
       // The query service creates the sandbox.

@@ -92,22 +92,28 @@ export const summarizeRegisters = (journal: readonly AuditEntry[]): RegisterSumm
 const timeoutMs = 60_000
 
 /**
- * Return true if a receipt has its final state: all readings are processed, and only dips and readings after an
- * exchange failed.
+ * Return true if a later failure of a reading is expected: the reading is a dip, or comes after the exchange.
+ * A reading of a register that rolls over is implausible until the reading before it arrives, if that one follows a dip.
  */
+const isExpectedFailure = (
+  { register, readings }: ReadingSubmission,
+  { record_num: number, error }: StoredReceipt['failed_records'][number],
+): boolean => {
+  const reading = readings[Number(number) - 1]
+  if (reading === undefined) return false
+  if (reading.isDip || reading.time >= register.exchangedAt) return true
+  return register.rule?.digits != null && error.startsWith('implausible_energy: ')
+}
+
+/** Return true if a receipt has its final state: all readings are processed, and only expected failures occurred. */
 const isExpectedReceipt = (
   stored: StoredReceipt,
   { given, submission }: RegisterSummary['receipts'][number],
 ): boolean => {
   const failed = stored.failed_records.map(({ record_num }) => Number(record_num))
-  const later = failed.filter(number => !given.failedNumbers.includes(number))
-  const isFallAllowed = later.every(
-    number =>
-      submission.readings[number - 1]?.isDip === true ||
-      (submission.readings[number - 1]?.time ?? 0) >= submission.register.exchangedAt,
-  )
+  const later = stored.failed_records.filter(({ record_num }) => !given.failedNumbers.includes(Number(record_num)))
   return (
-    isFallAllowed &&
+    later.every(failure => isExpectedFailure(submission, failure)) &&
     given.failedNumbers.every(number => failed.includes(number)) &&
     Number(stored.records_submitted) === given.recordsSubmitted &&
     Number(stored.records_accepted) === given.recordsAccepted &&

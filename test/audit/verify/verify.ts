@@ -9,6 +9,7 @@ import { verifyLocations, verifyReceipts } from './verdict.ts'
 export type VerificationInput = {
   readonly client: Client
   readonly deadLetters: () => Promise<readonly DeadLetter[]>
+  readonly unread: () => Promise<number>
   readonly failedStops: readonly string[]
   readonly fixture: AuditFixture
   readonly journalFile: string
@@ -16,10 +17,13 @@ export type VerificationInput = {
   readonly hasRepricing: boolean
   /** Unexpected answers. */
   readonly refused: readonly string[]
-  readonly observe: (phase: 'receipts' | 'records', done: number, total: number) => void
+  readonly observe: (phase: 'recosts' | 'receipts' | 'records', done: number, total: number) => void
 }
 
-export type AuditVerdict = Verdict & { readonly summaries: JournalSummaries }
+/** Unread messages at the end of the load, and the time until all were read. */
+export type Wait = { readonly messages: number; readonly seconds: number }
+
+export type AuditVerdict = Verdict & { readonly summaries: JournalSummaries; readonly wait: Wait }
 
 const settleMs = 180_000
 const settlePauseMs = 10_000
@@ -39,13 +43,36 @@ export const deleteSomeLocations = async (
   return deletedLocations
 }
 
+const pollMs = 500
+/** Recosts of a large fleet need some minutes. Workers that read nothing for this time are stuck. */
+const stuckMs = 60_000
+
 /**
- * Verify the receipts, then all records and months. With `hasRepricing` the verification is repeated until there are no
+ * Wait until the workers have read all messages. Records and changes of prices follow their messages.
+ * Kafka counts the end of a transaction as a message, so that a few messages can stay unread; then the number does not
+ * change any more.
+ */
+const waitForWorkers = async ({ unread, observe }: Pick<VerificationInput, 'unread' | 'observe'>): Promise<Wait> => {
+  const startedAt = performance.now()
+  const messages = await unread()
+  let [least, changedAt] = [messages, performance.now()]
+  for (let count = messages; count > 0 && performance.now() - changedAt < stuckMs; count = await unread()) {
+    if (count < least) [least, changedAt] = [count, performance.now()]
+    observe('recosts', messages - least, messages)
+    await sleep(pollMs)
+  }
+  observe('recosts', messages, messages)
+  return { messages, seconds: (performance.now() - startedAt) / 1_000 }
+}
+
+/**
+ * Wait for the workers. Verify the receipts, then all records and months. With `hasRepricing` the verification is repeated until there are no
  * differences, for at most 180 s. Then some locations are deleted and verified again.
  */
 export const verify = async ({
   client,
   deadLetters,
+  unread,
   failedStops,
   fixture,
   journalFile,
@@ -54,6 +81,7 @@ export const verify = async ({
   observe,
 }: VerificationInput): Promise<AuditVerdict> => {
   const summaries = summarizeJournals(journalFile)
+  const wait = await waitForWorkers({ unread, observe })
   const [recordReceipts, readingReceipts] = [
     summaries.recordSummary.receipts.length,
     summaries.registers.receipts.length,
@@ -81,6 +109,7 @@ export const verify = async ({
   return {
     ...verdict,
     summaries,
+    wait,
     receipts: recordReceipts + readingReceipts,
     differences: [
       ...differences,

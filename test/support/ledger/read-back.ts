@@ -90,7 +90,7 @@ export type StoredReceipt = {
   readonly records_submitted: string
   readonly records_accepted: string
   readonly records_processed: string
-  readonly failed_records: readonly { readonly record_num: string }[]
+  readonly failed_records: readonly { readonly record_num: string; readonly error: string }[]
 }
 
 /** Read a receipt repeatedly until each accepted record is processed or the timeout has passed. */

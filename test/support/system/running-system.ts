@@ -64,6 +64,9 @@ export const systemCommand = (folder: string, environment: Readonly<Record<strin
   return { program: process.execPath, args: startArgs(), options: { cwd: root, env } }
 }
 
+/** Return the address of the metrics from the welcome text of a system. */
+export const metricsUrlOf = (output: string): string => /metrics\s+(http\S+)/.exec(output)?.[1] ?? ''
+
 /** Launch a system on a data folder. */
 export const launchSystem = (
   folder: string,
@@ -115,7 +118,7 @@ export const startSystem = async (
     process: child,
     output,
     errors,
-    metricsUrl: /metrics\s+(http\S+)/.exec(output())?.[1] ?? '',
+    metricsUrl: metricsUrlOf(output()),
     kill: async () => {
       await end('SIGKILL')
     },
