@@ -20,8 +20,8 @@ export type VerificationInput = {
   readonly observe: (phase: 'recosts' | 'receipts' | 'records', done: number, total: number) => void
 }
 
-/** Unread messages at the end of the load, and the time until all were read. */
-export type Wait = { readonly messages: number; readonly seconds: number }
+/** Unread messages at the end of the load, the time until the workers had read them, and those still unread then. */
+export type Wait = { readonly messages: number; readonly seconds: number; readonly left: number }
 
 export type AuditVerdict = Verdict & { readonly summaries: JournalSummaries; readonly wait: Wait }
 
@@ -47,22 +47,19 @@ const pollMs = 500
 /** Recosts of a large fleet need some minutes. Workers that read nothing for this time are stuck. */
 const stuckMs = 60_000
 
-/**
- * Wait until the workers have read all messages. Records and changes of prices follow their messages.
- * Kafka counts the end of a transaction as a message, so that a few messages can stay unread; then the number does not
- * change any more.
- */
+/** Wait until the workers have read all messages, or are stuck. Costs follow a change of prices by messages. */
 const waitForWorkers = async ({ unread, observe }: Pick<VerificationInput, 'unread' | 'observe'>): Promise<Wait> => {
   const startedAt = performance.now()
   const messages = await unread()
   let [least, changedAt] = [messages, performance.now()]
-  for (let count = messages; count > 0 && performance.now() - changedAt < stuckMs; count = await unread()) {
-    if (count < least) [least, changedAt] = [count, performance.now()]
+  while (least > 0 && performance.now() - changedAt < stuckMs) {
     observe('recosts', messages - least, messages)
     await sleep(pollMs)
+    const count = await unread()
+    if (count < least) [least, changedAt] = [count, performance.now()]
   }
-  observe('recosts', messages, messages)
-  return { messages, seconds: (performance.now() - startedAt) / 1_000 }
+  if (least === 0) observe('recosts', messages, messages)
+  return { messages, left: least, seconds: (performance.now() - startedAt) / 1_000 }
 }
 
 /**
