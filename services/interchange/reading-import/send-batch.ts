@@ -1,5 +1,6 @@
 import type { MeterBatchWire } from '../../contract/metering/meter-batch.ts'
 import { CallError, callPatiently, refusalOf } from '../../platform/call-service.ts'
+import { semaphore } from '../../platform/concurrency/semaphore.ts'
 import {
   type NameWriter,
   objectNameJson,
@@ -149,10 +150,12 @@ const explainFailure = async (
     : refuseRepeat(reading, first.line)
 }
 
+/** Registers of a batch that are sent at once. The service makes the intervals of those that arrive together in one step. */
+const concurrentRegisters = 16
+
 const sendRegisters = async ({ registers }: ReadingBatch, options: SenderOptions): Promise<readonly SentBatch[]> => {
-  const sent: SentBatch[] = []
-  for (const readings of registers.values()) sent.push(await sendRegister(readings, options))
-  return sent
+  const limited = semaphore(concurrentRegisters)
+  return Promise.all([...registers.values()].map(readings => limited(() => sendRegister(readings, options))))
 }
 
 const sendRegister = async (readings: readonly FileReading[], options: SenderOptions): Promise<SentBatch> => {

@@ -80,8 +80,8 @@ describe('a batch', () => {
     }
   }
 
-  it('has 5,000 readings for a submission, and at most 20,000 of several registers', () => {
+  it('has 5,000 readings for a submission, and at most 80,000 of several registers', () => {
     expect([sizeOf(false, 1), sizeOf(false, 10), sizeOf(true, 1)]).toEqual([5_000, 5_000, 5_000])
-    expect([sizeOf(true, 2), sizeOf(true, 100)]).toEqual([9_999, 20_000])
+    expect([sizeOf(true, 2), sizeOf(true, 100)]).toEqual([9_999, 80_000])
   })
 })
