@@ -7,7 +7,12 @@ import { accepted, refused } from '../domain/refusal.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { type EarlierState, readReplaced, replacedKey } from '../platform/clickhouse/readings/earlier-values.ts'
-import { countRepeats, readImport, type UndoneImports } from '../platform/clickhouse/readings/import-batches.ts'
+import {
+  countRepeats,
+  otherImports,
+  readImport,
+  type UndoneImports,
+} from '../platform/clickhouse/readings/import-batches.ts'
 import {
   type ImportedKind,
   type ImportedRow,
@@ -87,7 +92,7 @@ export const undoImport =
       next = await undoPage(dependencies, { tenant, at, imports, isDryRun }, next)
       if (next.kind === null || request.signal.aborted || performance.now() > deadline) break
     }
-    return accepted(await answerOf(dependencies, tenant, stored, isDryRun, next))
+    return accepted(await answerOf(dependencies, { tenant, imports, isDryRun }, stored, next))
   }
 
 const firstPage: UndoCursor = { kind: 'records', from: 0, after: null, withdrawn: 0, restored: 0, unchanged: 0 }
@@ -202,9 +207,8 @@ const textsOf = (kind: ImportedKind, { value, confidence, ...texts }: EarlierSta
 
 const answerOf = async (
   { clickHouse }: UndoImportDependencies,
-  tenant: Tenant,
+  { tenant, imports, isDryRun }: Omit<UndoPage, 'at'>,
   { id, recordsAccepted }: StoredImport,
-  isDryRun: boolean,
   next: UndoCursor,
 ): Promise<ImportUndoWire> => {
   const { kind, withdrawn, restored, unchanged } = next
@@ -219,6 +223,7 @@ const answerOf = async (
     records_restored: restored,
     records_unchanged: unchanged,
     records_left: left,
+    other_imports: kind === null ? await otherImports(clickHouse, tenant, imports) : null,
     next_cursor: kind === null ? null : writeUndoCursor(next),
   }
 }

@@ -73,13 +73,16 @@ const undoShape = z
     object: z.literal('meter_import_undo'),
     import_id: z.string(),
     dry_run: z.boolean(),
-    records_withdrawn: count.describe('Records and readings that only the import sent.'),
+    records_withdrawn: count.describe('Records and readings that only this import and undone imports sent.'),
     records_restored: count.describe('Records and readings that get the value before the import again.'),
     records_unchanged: count.describe(
       'Records and readings of the import that need no change: their value before the import was equal, or an earlier undo has changed them.',
     ),
     records_left: orNull(count).describe(
       'Records and readings that are left as they are: another submission sent them later, or their location or device does not exist any more. Null until the last call.',
+    ),
+    other_imports: orNull(z.array(z.string()).readonly()).describe(
+      'Imports that sent some of these records and readings too, newest first, at most 20; undone imports are left out. Such records keep the value that others sent last. Null until the last call.',
     ),
     next_cursor: orNull(z.string()).describe('Cursor of the next call; null if the undo is complete.'),
   })
@@ -91,7 +94,7 @@ export const meterImportUndo = defineOperation({
   id: 'meter_import_undo',
   summary: 'Undo an import',
   description:
-    'Undoes the submissions with an import_id, within 24 hours after the first one. A record or register reading that the import replaced gets its earlier value again. One that only the import sent is withdrawn: a record gets the value 0 with the confidence 0.000001, a reading the value null. One that another submission has sent since is left as it is. Each call works for about 1 second. Repeat it with next_cursor until next_cursor is null; the counts include the earlier calls. A repeated undo has the same result. Costs follow as after a correction.',
+    'Undoes the submissions with an import_id, within 24 hours after the first one. A record or register reading that the import replaced gets its earlier value again. A record that only this import and undone imports sent is withdrawn: it gets the value 0 with the confidence 0.000001, and a reading the value null. Records that another submission has sent since are left. Each call works for about 1 second. Repeat it with next_cursor until next_cursor is null; the counts include the earlier calls. A repeated undo has the same result. Costs follow as after a correction.',
   tag,
   access: 'metering',
   auditAction: 'readings.import_undo',
@@ -114,6 +117,7 @@ export const meterImportUndo = defineOperation({
       records_restored: 92,
       records_unchanged: 0,
       records_left: 4,
+      other_imports: ['february-readings'],
       next_cursor: null,
     },
   },

@@ -313,7 +313,7 @@ const undoImportCommand: Command = {
   summary: 'Undo an import of readings of the last 24 hours.',
   details: [
     '"import readings" prints the ID at its end. An import of the console has its ID on the page "Import readings".',
-    'A record that the import replaced gets the value before it. A record that only the import sent is withdrawn.',
+    'A record that the import replaced gets the value before it. A record that only this import sent is withdrawn.',
     'A record that another submission has sent since stays as it is. Costs follow.',
     'Shows the counts first and asks. An interrupted undo is repeated with the same command.',
     'Exit codes: 0 all records, 3 some records left, 1 a fault, 2 usage error, 130 interrupted.',

@@ -101,19 +101,24 @@ const importRow = ({ id, time_started, records_accepted, time_undone }: MeterImp
     }</a>`,
   )
 
+/** Return the files of the imports of the console by the id of the import. Only imports of the last day. */
+export const importedFiles = async (stores: Stores, session: ConsoleSession): Promise<ReadonlyMap<string, string>> => {
+  const entries = await listEntries(stores, session, startAction)
+  return new Map(
+    entries.map(({ detail }) => {
+      const { import_id: id, file } = detail as EntryDetail
+      return [id, file] as const
+    }),
+  )
+}
+
 /** Show the imports of the last day, from all senders. Those of the console have the name of their file. */
 export const importsOfDay = async (
   stores: Stores,
   { call, session }: Pick<ConsoleRequest, 'call' | 'session'>,
 ): Promise<Html> => {
   const listed = await call(meterImportList, {})
-  const entries = await listEntries(stores, session, startAction)
-  const files = new Map(
-    entries.map(({ detail }) => {
-      const { import_id: id, file } = detail as EntryDetail
-      return [id, file] as const
-    }),
-  )
+  const files = await importedFiles(stores, session)
   return html`<section><h2>Imports of the last day</h2>
 ${showResult(listed, ({ data }) =>
   table(

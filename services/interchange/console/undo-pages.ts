@@ -7,6 +7,7 @@ import type { ImportUndoWire } from '../../contract/metering/meter-import.ts'
 import { fairShare } from '../../platform/concurrency/fair-share.ts'
 import { type Html, html } from '../../web/ui-kit/html.ts'
 import { undoImport } from '../reading-import/undo-import.ts'
+import { importedFiles } from './import-entries.ts'
 import { importPath, undoPagePath } from './import-form.ts'
 import { busy, faultOf, forbidden, importLimits, mayImport, progressMs } from './import-pages.ts'
 import { callsOfSession } from './session-calls.ts'
@@ -29,27 +30,38 @@ const undoPage = (request: UndoRequest, importId: string): PageView => {
 
 const countsOf = (undo: ImportUndoWire): Html =>
   facts(
-    ['Only the import sent them: withdrawn', wholeNumber(String(undo.records_withdrawn))],
+    ['Only this import sent them, or undone imports: withdrawn', wholeNumber(String(undo.records_withdrawn))],
     ['Set back to the value before the import', wholeNumber(String(undo.records_restored))],
     ['Unchanged: equal before the import, or undone before', wholeNumber(String(undo.records_unchanged))],
     ['Left: sent again since, or their location is deleted', wholeNumber(String(undo.records_left ?? 0))],
   )
 
+/** Name the other imports of the records, each with a link to its undo. */
+const othersOf = (undo: ImportUndoWire, files: ReadonlyMap<string, string>): Html | null => {
+  const others = undo.other_imports ?? []
+  if (others.length === 0) return null
+  const links = others.map(
+    (id, index) =>
+      html`${index === 0 ? '' : ', '}<a href="${undoPagePath(id)}">${files.get(id) ?? html`<code>${id}</code>`}</a>`,
+  )
+  return html`<p>Other imports sent some of these records too: ${links}. These records keep the value that others sent last.</p>`
+}
+
 const handledBy = (undo: ImportUndoWire): number =>
   undo.records_withdrawn + undo.records_restored + undo.records_unchanged
 
-const question = ({ csrf, session }: UndoRequest, undo: ImportUndoWire): Html => {
+const question = ({ csrf, session }: UndoRequest, undo: ImportUndoWire, others: Html | null): Html => {
   const mode = session.liveMode ? 'live' : 'test'
   const button = html`<p>A withdrawn record has 0 kWh and costs nothing. Costs, sessions and statements follow within seconds.</p>
 <div class="actions"><button class="danger" type="submit">Undo in ${mode} data</button></div>`
-  return html`<h2>What the undo changes</h2><p>Nothing is changed yet.</p>${countsOf(undo)}
+  return html`<h2>What the undo changes</h2><p>Nothing is changed yet.</p>${countsOf(undo)}${others}
 ${form(csrf, undoPagePath(undo.import_id), button)}`
 }
 
-const resultOf = (undo: ImportUndoWire): Html =>
+const resultOf = (undo: ImportUndoWire, others: Html | null): Html =>
   html`<h2>Result</h2>${successNotice(
     `Import undone: ${counted(String(undo.records_withdrawn + undo.records_restored), 'record')} changed.`,
-  )}${countsOf(undo)}`
+  )}${countsOf(undo)}${others}`
 
 /** Count the changes of an undo, or undo, and write progress and result as parts of the page. */
 async function* undoParts(
@@ -62,8 +74,10 @@ async function* undoParts(
   let shownAt = performance.now()
   try {
     for await (const undo of undoImport({ client, importId, isDryRun, signal })) {
-      if (undo.next_cursor === null) yield isDryRun ? question(request, undo) : resultOf(undo)
-      else if (performance.now() - shownAt >= progressMs) {
+      if (undo.next_cursor === null) {
+        const others = othersOf(undo, await importedFiles(dependencies, request.session))
+        yield isDryRun ? question(request, undo, others) : resultOf(undo, others)
+      } else if (performance.now() - shownAt >= progressMs) {
         shownAt = performance.now()
         yield html`<p>${counted(String(handledBy(undo)), 'record')} so far…</p>`
       }

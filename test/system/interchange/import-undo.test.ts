@@ -67,7 +67,10 @@ it('an undo withdraws new records, sets replaced ones back, and leaves those tha
   await client.submit([record(home, 3, 9)])
   await expectStored(client, home, { 0: [1000, 0.5], 1: [7000, 3.5], 2: [3000, 1.5], 3: [9000, 4.5] })
 
-  expect(countsOf(await undoAll(client, id, true))).toEqual([1, 1, 1, 1])
+  const counted = await undoAll(client, id, true)
+  expect(countsOf(counted)).toEqual([1, 1, 1, 1])
+  // The other submissions have no import_id.
+  expect(counted.other_imports).toEqual([])
   await expectStored(client, home, { 0: [1000, 0.5], 1: [7000, 3.5], 2: [3000, 1.5], 3: [9000, 4.5] })
   const undone: Stored = { 0: [1000, 0.5], 1: [2000, 1], 2: [0, 0], 3: [9000, 4.5] }
   expect(countsOf(await undoAll(client, id))).toEqual([1, 1, 1, 1])
@@ -84,7 +87,9 @@ it('an undo of register readings withdraws new readings and sets replaced ones b
   await expectStored(client, home, { 0: [2000, 1], 1: [1000, 0.5] })
   const id = await importLines(home, ['time,register', `${hour(1)},11`, `${hour(2)},13`, `${hour(3)},20`])
   await expectStored(client, home, { 0: [1000, 0.5], 1: [2000, 1], 2: [7000, 3.5] })
-  expect(countsOf(await undoAll(client, id))).toEqual([1, 1, 1, 0])
+  const undone = await undoAll(client, id)
+  expect(countsOf(undone)).toEqual([1, 1, 1, 0])
+  expect(undone.other_imports).toEqual([first])
   await expectStored(client, home, { 0: [2000, 1], 1: [1000, 0.5] })
   expect(countsOf(await undoAll(client, id))).toEqual([0, 0, 3, 0])
   expect(countsOf(await undoAll(client, first))).toEqual([3, 0, 0, 0])
@@ -118,10 +123,15 @@ it('the same file imported twice can be undone once or twice, in either order', 
     const both: Stored = { 0: [1000, 0.5], 1: [2000, 1] }
     await expectStored(client, home, both)
     const [one = '', other = ''] = isFirstUndoneFirst ? ids : ids.toReversed()
-    const counts = countsOf(await undoAll(client, one))
-    expect(counts).toEqual(isFirstUndoneFirst ? [0, 0, 0, 2] : [0, 0, 2, 0])
+    // The dry run names the other import before its records are kept.
+    expect((await undoAll(client, one, true)).other_imports).toEqual([other])
+    const undone = await undoAll(client, one)
+    expect(countsOf(undone)).toEqual(isFirstUndoneFirst ? [0, 0, 0, 2] : [0, 0, 2, 0])
+    expect(undone.other_imports).toEqual([other])
     await expectStored(client, home, both)
-    expect(countsOf(await undoAll(client, other))).toEqual([2, 0, 0, 0])
+    const last = await undoAll(client, other)
+    expect(countsOf(last)).toEqual([2, 0, 0, 0])
+    expect(last.other_imports).toEqual([])
     await expectStored(client, home, { 0: [0, 0], 1: [0, 0] })
   }
 })
@@ -267,6 +277,7 @@ it('the command shows the counts, asks, and undoes the import that its import na
   const stored: Stored = { 0: [1000, 0.5], 1: [2000, 1] }
   const dry = await command(['undo', id, '--dry-run'])
   expect([dry.code, dry.out]).toEqual([0, expect.stringContaining('2 would be withdrawn')])
+  expect(dry.out).not.toContain('other imports')
   const silent = await command(['undo', id])
   expect([silent.code, silent.err]).toEqual([2, expect.stringContaining('Add --yes')])
   const questions: string[] = []
@@ -287,6 +298,23 @@ it('the command shows the counts, asks, and undoes the import that its import na
   expect([again.code, countsOf(JSON.parse(again.out))]).toEqual([3, [0, 0, 1, 1]])
   const unknown = await command(['undo', 'never-sent', '--yes'])
   expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('import_not_found')])
+})
+
+it('the command names the other import of the same readings before its question', async () => {
+  const client = await system.login()
+  const home = await makeMeter(client)
+  const lines = [header, line(0, 1), line(1, 2)]
+  const [first, second] = [await importLines(home, lines), await importLines(home, lines)]
+  for (const [id, other, count] of [
+    [first, second, '2 left'],
+    [second, first, '2 unchanged'],
+  ] as const) {
+    const { code, out } = await command(['undo', id, '--dry-run'])
+    expect([code, out]).toEqual([0, expect.stringContaining(count)])
+    expect(out).toContain(
+      `Other imports sent some of them too: ${other}. These records keep the value that others sent last.`,
+    )
+  }
 })
 
 it('the list has the imports of the last day, and the start of their undo', async () => {

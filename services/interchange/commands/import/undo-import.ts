@@ -13,12 +13,18 @@ const line = (count: number, text: string): string => `  ${count.toLocaleString(
 /** Return the lines of an answer for the terminal. */
 const linesOf = (undo: ImportUndoWire): string => {
   const will = undo.dry_run ? 'would be ' : ''
+  const others = undo.other_imports ?? []
   return [
     `Import ${undo.import_id}${undo.dry_run ? ' (nothing is changed yet)' : ''}:`,
-    line(undo.records_withdrawn, `${will}withdrawn: only the import sent them`),
+    line(undo.records_withdrawn, `${will}withdrawn: only this import sent them, or imports that were undone`),
     line(undo.records_restored, `${will}set back to the value before the import`),
     line(undo.records_unchanged, 'unchanged: they have the value before the import, or were undone before'),
     line(undo.records_left ?? 0, 'left: sent by another submission since, or their location or device is deleted'),
+    ...(others.length === 0
+      ? []
+      : [
+          `  Other imports sent some of them too: ${others.join(', ')}. These records keep the value that others sent last.`,
+        ]),
   ].join('\n')
 }
 

@@ -74,6 +74,26 @@ export const listImports = (
     `HAVING min(received_at) >= ${instantLiteral(from)} ORDER BY started DESC, import_id LIMIT ${wholeLiteral(limit)}`,
   )
 
+const maxOtherImports = 20
+
+/** Return the imports that sent records of an import too, before or after it, newest first, at most 20. Undone ones are left out. */
+export const otherImports = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  { id, all }: UndoneImports,
+): Promise<readonly string[]> => {
+  const own = batchesOfImports(tenant, [id])
+  const rows = await db.rows(
+    `SELECT import_id FROM meter_import_batches
+    WHERE ${tenantIs(tenant)} AND import_id NOT IN ${listLiteral(all.map(textLiteral))} AND batch_id IN (
+      SELECT if(batch_id IN ${own}, batch_before, batch_id) FROM meter_earlier_values
+      WHERE ${tenantIs(tenant)} AND (batch_id IN ${own}) != (batch_before IN ${own}))
+    GROUP BY import_id ORDER BY min(received_at) DESC, import_id LIMIT ${wholeLiteral(maxOtherImports)} ${lookUpSettings}`,
+    tenant,
+  )
+  return rows.map(([importId]) => String(importId))
+}
+
 /** Count the records that an import sent again after it had sent them. */
 export const countRepeats = async (db: ClickHouse, tenant: Tenant, importId: string): Promise<number> => {
   const sent = `(SELECT batch_id FROM meter_import_batches

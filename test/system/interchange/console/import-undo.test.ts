@@ -5,7 +5,7 @@ import { bought, makeHome } from '../../../support/system/home.ts'
 import { recordsOf } from '../../../support/system/stored-costs.ts'
 import { useSharedSystem } from '../../../support/system/use-system.ts'
 import { hasBrowser, launchBrowser } from '../../../support/web/browser.ts'
-import { openPerson } from '../../../support/web/console-person.ts'
+import { type ConsolePerson, openPerson } from '../../../support/web/console-person.ts'
 import { signIn } from '../../../support/web/console-visitor.ts'
 import { pageFaults } from '../../../support/web/page-faults.ts'
 
@@ -31,6 +31,18 @@ const makeStoredHome = async (client: Client): Promise<string> => {
 const countsIn = (text: string): readonly string[] =>
   [...text.matchAll(/<dd>([^<]*)<\/dd>/g)].map(([, count = '']) => count).slice(0, 4)
 
+/** Import the hours as a file. */
+const importFile = async (one: ConsolePerson, home: string, name: string): Promise<void> => {
+  const { tab } = one
+  await one.goTo('Import readings')
+  await tab.getByLabel('File with readings').setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(hours) })
+  await tab.getByLabel('Location ID or reference').fill(home)
+  await tab.getByLabel('Unit of all values').selectOption('KWH')
+  await tab.getByLabel('Length of the intervals').fill('PT1H')
+  await one.press('Import into test data')
+  await tab.getByRole('heading', { name: 'Result' }).waitFor()
+}
+
 describe.skipIf(!hasBrowser)('the undo of an import in the console', () => {
   let browser: Browser
   let client: Client
@@ -46,21 +58,14 @@ describe.skipIf(!hasBrowser)('the undo of an import in the console', () => {
     const home = await makeStoredHome(client)
     await using one = await openPerson(browser, system.sandbox(), system.sandbox().test_key)
     const { tab } = one
-    await tab.getByRole('link', { name: 'Import readings' }).click()
-    await tab
-      .getByLabel('File with readings')
-      .setInputFiles({ name: 'wrong-month.csv', mimeType: 'text/csv', buffer: Buffer.from(hours) })
-    await tab.getByLabel('Location ID or reference').fill(home)
-    await tab.getByLabel('Unit of all values').selectOption('KWH')
-    await tab.getByLabel('Length of the intervals').fill('PT1H')
-    await one.press('Import into test data')
-    await tab.getByRole('heading', { name: 'Result' }).waitFor()
+    await importFile(one, home, 'wrong-month.csv')
     expect(await energiesOf(client, home)).toEqual([1_000, 2_000, 3_000])
 
     await one.goTo('Import readings')
     await tab.getByRole('link', { name: 'Undo the import wrong-month.csv' }).click()
     await tab.getByRole('heading', { name: 'What the undo changes' }).waitFor()
     expect(countsIn(await tab.content())).toEqual(['1', '1', '1', '0'])
+    expect(await one.read()).not.toContain('Other imports')
     expect(await pageFaults(tab, path)).toEqual([])
     expect(await energiesOf(client, home)).toEqual([1_000, 2_000, 3_000])
     await one.press('Undo in test data')
@@ -75,6 +80,28 @@ describe.skipIf(!hasBrowser)('the undo of an import in the console', () => {
     type Log = { readonly data: readonly { readonly action: string }[] }
     const { data }: Log = await client.ask('GET', '/audit-log?limit=3')
     expect(data.map(({ action }) => action)).toEqual(['readings.import_undo', 'readings.import_end', 'readings.import'])
+  })
+
+  it('names the other import of the same readings before its question', { timeout: 120_000 }, async () => {
+    const home = await makeHome(client, { import: 0.3 })
+    await using one = await openPerson(browser, system.sandbox(), system.sandbox().test_key)
+    const { tab } = one
+    for (const name of ['first.csv', 'again.csv']) await importFile(one, home, name)
+    await one.goTo('Import readings')
+    await tab.getByRole('link', { name: 'Undo the import again.csv' }).click()
+    await tab.getByRole('heading', { name: 'What the undo changes' }).waitFor()
+    expect(countsIn(await tab.content())).toEqual(['0', '0', '3', '0'])
+    expect(await one.read()).toContain(
+      'Other imports sent some of these records too: first.csv. These records keep the value that others sent last.',
+    )
+    expect(await pageFaults(tab, path)).toEqual([])
+    await one.follow('first.csv')
+    await tab.getByRole('heading', { name: 'What the undo changes' }).waitFor()
+    expect(countsIn(await tab.content())).toEqual(['0', '0', '0', '3'])
+    expect(await one.read()).toContain('too: again.csv.')
+    await one.press('Undo in test data')
+    await tab.getByRole('heading', { name: 'Result' }).waitFor()
+    expect(await energiesOf(client, home)).toEqual([1_000, 2_000, 3_000])
   })
 })
 
