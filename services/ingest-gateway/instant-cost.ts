@@ -35,7 +35,7 @@ import { findPartition, type KnownObjects, noLocation } from './known-objects.ts
 import type { KnownReferences } from './known-references.ts'
 import { withObjectIds } from './named-objects.ts'
 import type { GatewayCounters } from './record-entrance.ts'
-import { defaultWriteLimitMs, withWriteLimit } from './write-limit.ts'
+import { writeLimit } from './write-limit.ts'
 
 export type InstantCostDependencies = {
   readonly known: KnownObjects
@@ -65,6 +65,8 @@ type RecordToPrice = {
 }
 
 const defaultWaitMs = 5_000
+
+const withWriteLimit = writeLimit()
 
 /**
  * Price one record with the newest prices in PostgreSQL. Store it through its partition, unless it is non_persistent.
@@ -196,9 +198,7 @@ const storeAndPrice = async (
 ): Promise<PricedEnergy> => {
   const { tenant, record, recordId, partition, cachedPricing, at, signal } = recordToPrice
   const part = { ...tenant, batchId: null, receivedAt: at, records: [{ ...record, recordId, recordNumber: 1 }] }
-  const written = await withWriteLimit(defaultWriteLimitMs, limit =>
-    dependencies.writer.write(new Map([[partition, part]]), limit),
-  )
+  const written = await withWriteLimit(limit => dependencies.writer.write(new Map([[partition, part]]), limit))
   const position = written.get(partition)
   if (!dependsOnOtherRecords(cachedPricing.snapshot, record))
     return runInTimeSlices(costByDay(cachedPricing.snapshot, record), tenant.accountId)

@@ -6,7 +6,7 @@ import type { RefusedRecord } from '../platform/log/messages.ts'
 import type { IdBits } from '../record-bytes/avro-bytes.ts'
 import { idOf } from '../record-bytes/id-table.ts'
 import { createJsonCursor, type JsonCursor } from '../record-bytes/json-cursor.ts'
-import { toFirstElement, toNextElement } from '../record-bytes/plain-body.ts'
+import { type NextPart, toFirstElement, toNextElement } from '../record-bytes/plain-body.ts'
 import { type ByteRange, type PlainReader, plainReader, readPlainRecord } from '../record-bytes/plain-record.ts'
 import { recordIdBits } from '../record-bytes/record-id.ts'
 import {
@@ -125,7 +125,14 @@ const validateBody = async (
     records: 0,
   }
   try {
-    if (!(await validateRecords(validation, cursor, maxRecords))) return null
+    // A small body ends before the first check of the clock.
+    const timeSlice = maxRecords > recordsPerCheck ? startTimeSlices(part.accountId) : null
+    let nextToken: NextPart | null = toFirstElement(cursor, validation.isLineDelimited)
+    while (nextToken === 'element') {
+      nextToken = validateSome(validation, cursor, maxRecords)
+      if (nextToken === 'element' && timeSlice?.isOver() === true) await timeSlice.pause()
+    }
+    if (nextToken !== 'end') return null
     for (const { writer, parts } of validation.partitions.values())
       if (writer.recordNumbers.length > 0) parts.push(endPart(writer, part))
   } finally {
@@ -149,23 +156,17 @@ const maxSpareWriters = 64
 /** Records that are read between two checks of the time slice. */
 const recordsPerCheck = 256
 
-const validateRecords = async (
-  validation: PlainValidation,
-  cursor: JsonCursor,
-  maxRecords: number,
-): Promise<boolean> => {
-  const { isLineDelimited, reader, part } = validation
-  const timeSlice = startTimeSlices(part.accountId)
-  let nextToken = toFirstElement(cursor, isLineDelimited)
-  while (nextToken === 'element') {
+/** Validate records until the next check of the time slice. Returns the token after them; null if one is not plain. */
+const validateSome = (validation: PlainValidation, cursor: JsonCursor, maxRecords: number): NextPart | null => {
+  const { isLineDelimited, reader } = validation
+  for (;;) {
     const start = cursor.index
-    if (validation.records === maxRecords || !readPlainRecord(reader)) return false
+    if (validation.records === maxRecords || !readPlainRecord(reader)) return null
     validation.records += 1
     acceptOrRefuse(validation)
-    nextToken = toNextElement(cursor, isLineDelimited, start)
-    if (validation.records % recordsPerCheck === 0 && timeSlice.isOver()) await timeSlice.pause()
+    const nextToken = toNextElement(cursor, isLineDelimited, start)
+    if (nextToken !== 'element' || validation.records % recordsPerCheck === 0) return nextToken
   }
-  return nextToken === 'end'
 }
 
 /** Return an object; null if it does not exist, undefined if it must be read. */

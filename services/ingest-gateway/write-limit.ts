@@ -1,3 +1,4 @@
+import { deadlines } from '../platform/concurrency/deadlines.ts'
 import { Failure } from '../platform/failure.ts'
 
 /** State of the time limit of a submission. `isOver`: the caller has been refused, so nothing more may be appended. */
@@ -12,18 +13,26 @@ export const writeLate = (): Failure =>
 
 /**
  * Run work that appends records, with a time limit. The work must check `limit.isOver` before each append.
- * Throws `gateway_late` (retriable) at the limit. Then only appends in progress can still become durable.
+ * Rejects with `gateway_late` (retriable) at the limit. Then only appends in progress can still become durable.
  */
-export const withWriteLimit = async <T>(limitMs: number, work: (limit: WriteLimit) => Promise<T>): Promise<T> => {
-  const limit = { isOver: false }
-  const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => {
-    limit.isOver = true
-    reject(writeLate())
-  }, limitMs)
-  try {
-    return await Promise.race([work(limit), promise])
-  } finally {
-    clearTimeout(timer)
-  }
+export type WithWriteLimit = <T>(work: (limit: WriteLimit) => Promise<T>) => Promise<T>
+
+/** Create the time limit of submissions. */
+export const writeLimit = (limitMs = defaultWriteLimitMs): WithWriteLimit => {
+  const limits = deadlines(limitMs)
+  return work =>
+    new Promise((resolve, reject) => {
+      const limit = { isOver: false }
+      const deadline = limits.start(() => {
+        limit.isOver = true
+        reject(writeLate())
+      })
+      const settle =
+        <T>(finish: (result: T) => void) =>
+        (result: T): void => {
+          limits.end(deadline)
+          finish(result)
+        }
+      work(limit).then(settle(resolve), settle(reject))
+    })
 }

@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono'
 import { errorObject, retryAfterSeconds, statusOf } from '../../contract/error.ts'
 import type { Operation } from '../../contract/operation.ts'
 import { type Refusal, refused } from '../../domain/refusal.ts'
+import { type Deadlines, deadlines } from '../concurrency/deadlines.ts'
 import { isFailure } from '../failure.ts'
 import { challenge } from './access.ts'
 import { type Answer, toResponse } from './answer.ts'
@@ -59,6 +60,13 @@ type TimeoutRefusal = ReturnType<typeof refused>
 const timedOut = 'The request took too long; send it again later'
 const slowBody = refused('request_timeout', 'The body came too slowly: send the whole request within 30 seconds.')
 
+/** Return the refusal of a request whose time limit is over. */
+const timeoutRefusal = async (trace: Trace, arrival: Arrival | null): Promise<TimeoutRefusal> => {
+  // A busy process may not have read bytes that arrived in time. Read them before blaming the client.
+  if (trace.isReadingBody && arrival !== null) await waitUntilQuiet(arrival)
+  return trace.isReadingBody && arrival?.isComplete() !== true ? slowBody : tooLate(trace)
+}
+
 const tooLate = (trace: Trace): TimeoutRefusal => refused('unavailable', isMetering(trace) ? maybeStored : timedOut)
 
 /**
@@ -67,32 +75,29 @@ const tooLate = (trace: Trace): TimeoutRefusal => refused('unavailable', isMeter
  * The work itself may continue. `client` is aborted if the client disconnects.
  * A null `client` means that the work continues.
  */
-const withTimeLimit = async <T>(
-  limitMs: number,
+const withTimeLimit = <T>(
+  limits: Deadlines,
   trace: Trace,
   { client, arrival }: { readonly client: AbortSignal | null; readonly arrival: Arrival | null },
   work: (signal: AbortSignal) => Promise<T>,
-): Promise<T | TimeoutRefusal> => {
-  const controller = new AbortController()
-  const { promise, resolve } = Promise.withResolvers<TimeoutRefusal>()
-  const answerTimeout = async (): Promise<void> => {
-    // A busy process may not have read bytes that arrived in time. Read them before blaming the client.
-    if (trace.isReadingBody && arrival !== null) await waitUntilQuiet(arrival)
-    resolve(trace.isReadingBody && arrival?.isComplete() !== true ? slowBody : tooLate(trace))
-  }
-  const end = (): void => {
-    controller.abort()
-    void answerTimeout()
-  }
-  const timer = setTimeout(end, limitMs)
-  client?.addEventListener('abort', end, { once: true })
-  try {
-    return await Promise.race([work(controller.signal), promise])
-  } finally {
-    clearTimeout(timer)
-    client?.removeEventListener('abort', end)
-  }
-}
+): Promise<T | TimeoutRefusal> =>
+  new Promise((resolve, reject) => {
+    const controller = new AbortController()
+    const end = (): void => {
+      controller.abort()
+      timeoutRefusal(trace, arrival).then(resolve, reject)
+    }
+    const deadline = limits.start(end)
+    client?.addEventListener('abort', end, { once: true })
+    const settle =
+      <Settled>(finish: (result: Settled) => void) =>
+      (result: Settled): void => {
+        limits.end(deadline)
+        client?.removeEventListener('abort', end)
+        finish(result)
+      }
+    work(controller.signal).then(settle(resolve), settle(reject))
+  })
 
 const endsWithClient = ({ binding: { operation } }: RouteEntry): boolean =>
   operation.access === 'read' || operation.endsWithClient === true
@@ -115,7 +120,7 @@ const preflight = (trace: Trace): Answer => ({
   },
 })
 
-type AppDependencies = Omit<DispatchDependencies, 'signal'>
+type AppDependencies = Omit<DispatchDependencies, 'signal'> & { readonly timeLimits: Deadlines }
 
 const answerOperation = async (
   request: Request,
@@ -130,7 +135,7 @@ const answerOperation = async (
   try {
     const client = path.entries.some(endsWithClient) ? request.signal : null
     const endSignals = { client, arrival: arrivalOf(dependencies.environment) }
-    const outcome = await withTimeLimit(dependencies.limits.requestTimeoutMs, trace, endSignals, signal =>
+    const outcome = await withTimeLimit(dependencies.timeLimits, trace, endSignals, signal =>
       dispatch(request, path, parameters, trace, { ...dependencies, signal }),
     )
     return outcome.ok ? outcome.value : refusalAnswer(outcome.refusal, trace)
@@ -186,6 +191,7 @@ export const createApp = (
 ): Hono => {
   const app = new Hono()
   const limiters = createLimiters(limits)
+  const timeLimits = deadlines(limits.requestTimeoutMs)
   const answer = async (request: Request, work: (trace: Trace) => Promise<Answer> | Answer): Promise<Response> => {
     const started = ports.elapsed()
     const trace = createTrace(request, ports)
@@ -215,6 +221,7 @@ export const createApp = (
         ports,
         limiters,
         limits,
+        timeLimits,
         environment: context.env,
       }),
     )

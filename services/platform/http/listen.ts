@@ -127,8 +127,12 @@ const linger = (incoming: IncomingMessage): void => {
 const duplicateHost = refused('header_invalid', 'Send one Host header: two can mean two different servers.').refusal
 
 /** Node uses the first Host header. A proxy may use another one, so several are refused. Source: RFC 9112, 3.2. */
-const countHosts = ({ rawHeaders }: IncomingMessage): number =>
-  rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length
+const countHosts = ({ rawHeaders }: IncomingMessage): number => {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === 'host') count += 1
+  return count
+}
 
 /**
  * Min interval in ms between two log lines of unreadable requests.
