@@ -30,6 +30,22 @@ type SendingOptions = {
 }
 
 /**
+ * Wait for the first of some promises. Throws the reason of an aborted signal.
+ * A promise that stays pending retains the results of all its races, so each wait has its own.
+ */
+const firstOf = async (promises: Iterable<Promise<unknown>>, signal: AbortSignal): Promise<void> => {
+  signal.throwIfAborted()
+  const { promise: interrupted, reject } = Promise.withResolvers<never>()
+  const interrupt = () => reject(signal.reason)
+  signal.addEventListener('abort', interrupt, { once: true })
+  try {
+    await Promise.race([interrupted, ...promises])
+  } finally {
+    signal.removeEventListener('abort', interrupt)
+  }
+}
+
+/**
  * Sends batches, a few at a time, and commits them in order. A batch with readings of registers is committed after the
  * service has processed them, so that readings which fail then are refused rows of the file.
  */
@@ -39,10 +55,6 @@ const batchQueue = ({ sender, client, commit, signal }: SendingOptions) => {
   const awaitRegisters = registerWaiter(client, signal)
   let waitingReadings = 0
   let committed: Promise<void> = Promise.resolve()
-  const interrupted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
-  interrupted.catch(() => undefined)
   /** Commit a batch after the batch before it. This function does not retain the readings: they need much memory. */
   const commitAfter = async (before: Promise<void>, sent: Promise<SentBatch>, lastLine: number): Promise<void> => {
     await before
@@ -63,8 +75,8 @@ const batchQueue = ({ sender, client, commit, signal }: SendingOptions) => {
   return {
     /** Send a batch. Resolves when the batch is on its way; throws if an earlier batch failed. */
     add: async (batch: ReadingBatch): Promise<void> => {
-      while (!hasCapacity(batch)) await Promise.race([interrupted, ...sending.values()])
-      while (waitingReadings >= maxWaitingReadings) await Promise.race([interrupted, ...waiting])
+      while (!hasCapacity(batch)) await firstOf(sending.values(), signal)
+      while (waitingReadings >= maxWaitingReadings) await firstOf(waiting, signal)
       const sent = sender.send(batch)
       const [before, done] = [committed, sent.finally(() => sending.delete(batch))]
       sending.set(batch, done)
@@ -74,7 +86,7 @@ const batchQueue = ({ sender, client, commit, signal }: SendingOptions) => {
       // The error is thrown by the next `add` or by `end`.
       for (const promise of [done, committed, finished]) promise.catch(() => undefined)
     },
-    end: (): Promise<void> => Promise.race([interrupted, committed]),
+    end: (): Promise<void> => firstOf([committed], signal),
   }
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
@@ -8,6 +9,7 @@ import {
   readReadingColumns,
 } from '../../../../services/interchange/reading-import/csv-options.ts'
 import { csvReadingSource } from '../../../../services/interchange/reading-import/read-csv-readings.ts'
+import { sendReadings } from '../../../../services/interchange/reading-import/send-readings.ts'
 
 const [deviceCount, rowsOfDevice] = [400, 1_000]
 const options = { location: 'depot-7', unit: 'WH', interval: 'PT1M' }
@@ -52,5 +54,41 @@ describe('reading a long file', () => {
     expect((heapBytes() - before) / deviceCount).toBeLessThan(5_000)
     // 2 to 4 µs on a busy machine.
     expect((user + system) / count).toBeLessThan(10)
+  })
+})
+
+describe('sending a long file', () => {
+  it('keeps no reading of a committed batch', { timeout: 60_000 }, async () => {
+    const source = csvReadingSource(
+      chunksOfFile(),
+      readCsvForm(options),
+      readReadingColumns(options),
+      readCsvRules(options, null),
+    )
+    const heapAfter: number[] = []
+    let count = 0
+    await sendReadings({
+      source,
+      identities: fileIdentities(1_048_576),
+      // A dry run returns its readings.
+      sender: {
+        send: async ({ intervals }) => {
+          await nextTurn()
+          const checked = intervals.map(reading => ({ reading, register: null }))
+          return { accepted: checked.length, checked, refused: [], batchIds: [], registers: [], warnings: [] }
+        },
+      },
+      client: { call: () => Promise.reject(new Error('No receipt is awaited.')) } as never,
+      commit: (lastLine, { accepted }) => {
+        source.forget(lastLine)
+        count += accepted
+        if (count % 50_000 === 0) heapAfter.push(heapBytes())
+      },
+      from: 0,
+      signal: new AbortController().signal,
+    })
+    expect(count).toBe(deviceCount * rowsOfDevice)
+    // 300,000 readings would need about 70 MB.
+    expect((heapAfter.at(-1) ?? 0) - (heapAfter[1] ?? 0)).toBeLessThan(15_000_000)
   })
 })
