@@ -6,16 +6,20 @@ import { maxReferenceTextLength } from '../domain/reference.ts'
 import type { RefusalCode } from '../domain/refusal.ts'
 import { isJsonNumber, isTooLong, type JsonNumber, numberText } from './json/exact-number.ts'
 import { knownNamesMessage } from './message-text.ts'
+import { optionalOr, type ReadContext, transformed } from './request-pipe.ts'
 
 /**
  * Building blocks of request shapes. Messages begin with a verb (`must …`, `is …`). `read-shape.ts` puts the field's
  * name before the verb.
  */
 
-type Context = z.core.$RefinementCtx<unknown>
-
 /** Refuse a value inside a transform. */
-export const refuseField = (context: Context, code: RefusalCode, message: string, path: PropertyKey[] = []): never => {
+export const refuseField = (
+  context: ReadContext,
+  code: RefusalCode,
+  message: string,
+  path: PropertyKey[] = [],
+): never => {
   context.issues.push({ code: 'custom', message, params: { code }, path, input: context.value, continue: false })
   return z.NEVER
 }
@@ -27,8 +31,7 @@ export const fields = <Shape extends z.core.$ZodShape>(shape: Shape) => {
 }
 
 /** Optional member; null means absent. */
-export const optional = <Shape extends z.ZodType>(shape: Shape) =>
-  shape.nullish().transform(value => value ?? undefined)
+export const optional = <Shape extends z.ZodType>(shape: Shape) => optionalOr(shape, undefined)
 
 /** Member of a PATCH: undefined keeps the stored value, null clears the stored value. */
 export const clearable = <Shape extends z.ZodType>(shape: Shape) => shape.nullable().optional()
@@ -41,21 +44,18 @@ const countCharacters = (value: string): number => {
 
 /** Text of `min` to `max` characters (default 1 to 255), without NUL. */
 export const text = ({ min = 1, max = 255 }: { readonly min?: number; readonly max?: number } = {}) =>
-  z
-    .string()
-    .transform((value, context) => {
-      if (value.length > max && (value.length > max * 2 || countCharacters(value) > max))
-        return refuseField(context, 'field_too_long', `must have at most ${max} characters`)
-      if (value.length < min)
-        return refuseField(
-          context,
-          'field_invalid',
-          min === 1 ? 'must not be empty' : `must have at least ${min} characters`,
-        )
-      if (value.includes('\0')) return refuseField(context, 'field_invalid', 'must not contain the character NUL')
-      return value
-    })
-    .meta({ type: 'string', minLength: min, maxLength: max })
+  transformed(z.string(), (value, context) => {
+    if (value.length > max && (value.length > max * 2 || countCharacters(value) > max))
+      return refuseField(context, 'field_too_long', `must have at most ${max} characters`)
+    if (value.length < min)
+      return refuseField(
+        context,
+        'field_invalid',
+        min === 1 ? 'must not be empty' : `must have at least ${min} characters`,
+      )
+    if (value.includes('\0')) return refuseField(context, 'field_invalid', 'must not contain the character NUL')
+    return value
+  }).meta({ type: 'string', minLength: min, maxLength: max })
 
 /** The caller's own reference: 1 to 255 characters. */
 export const referenceId = text()
@@ -108,36 +108,31 @@ export const jsonNumber = z.custom<JsonNumber>(value => isJsonNumber(value) && !
 })
 
 /** Read a number text by a rule. `read-shape.ts` adds the subject of the message. */
-const readNumber = (context: Context, written: string, rule: DecimalRule): bigint => {
+const readNumber = (context: ReadContext, written: string, rule: DecimalRule): bigint => {
   const read = readDecimal(written, rule, '')
   return read.ok ? read.value : refuseField(context, read.refusal.code, read.refusal.message.trim())
 }
 
 /** Exact number, as an integer of 10^-`scale`. The limits are integers of the same scale, both inclusive. */
 export const scaledDecimal = (rule: DecimalRule) =>
-  jsonNumber
-    .transform((value, context) => readNumber(context, numberText(value), rule))
-    .meta({
-      type: 'number',
-      minimum: Number(formatDecimal(rule.min, rule.scale)),
-      maximum: Number(formatDecimal(rule.max, rule.scale)),
-    })
+  transformed(jsonNumber, (value, context) => readNumber(context, numberText(value), rule)).meta({
+    type: 'number',
+    minimum: Number(formatDecimal(rule.min, rule.scale)),
+    maximum: Number(formatDecimal(rule.max, rule.scale)),
+  })
 
 const wholeNumberText = (unit: string | undefined): string =>
   unit === undefined ? 'a whole number' : `a whole number of ${unit}`
 
 /** Whole number from `min` to `max`, both safe integers. `unit` is a plural noun for messages, such as minutes. */
 export const integer = ({ min, max, unit }: { readonly min: number; readonly max: number; readonly unit?: string }) =>
-  z
-    .custom<JsonNumber>(isJsonNumber, { message: `must be ${wholeNumberText(unit)}` })
-    .transform((value, context) => {
-      const read = readDecimal(numberText(value), { scale: 0, min: BigInt(min), max: BigInt(max) }, '')
-      if (read.ok) return Number(read.value)
-      const message =
-        read.refusal.code === 'field_invalid' ? `must be ${wholeNumberText(unit)}` : read.refusal.message.trim()
-      return refuseField(context, read.refusal.code, message)
-    })
-    .meta({ type: 'integer', minimum: min, maximum: max })
+  transformed(z.custom<JsonNumber>(isJsonNumber, { message: `must be ${wholeNumberText(unit)}` }), (value, context) => {
+    const read = readDecimal(numberText(value), { scale: 0, min: BigInt(min), max: BigInt(max) }, '')
+    if (read.ok) return Number(read.value)
+    const message =
+      read.refusal.code === 'field_invalid' ? `must be ${wholeNumberText(unit)}` : read.refusal.message.trim()
+    return refuseField(context, read.refusal.code, message)
+  }).meta({ type: 'integer', minimum: min, maximum: max })
 
 type Issues = readonly z.core.$ZodRawIssue[]
 
@@ -212,34 +207,25 @@ export const listOf = <Shape extends z.ZodType>(
   })
 
 /** RFC 3339 date and time: the instant, and the offset of the text, which the answer uses too. */
-export const instant = z
-  .string()
-  .transform((value, context): OffsetInstant => {
-    const read = readInstant(value, '')
-    return read.ok ? read.value : refuseField(context, read.refusal.code, read.refusal.message.trim())
-  })
-  .meta({ type: 'string', format: 'date-time', examples: ['2025-09-14T10:00:00Z'] })
+export const instant = transformed(z.string(), (value, context): OffsetInstant => {
+  const read = readInstant(value, '')
+  return read.ok ? read.value : refuseField(context, read.refusal.code, read.refusal.message.trim())
+}).meta({ type: 'string', format: 'date-time', examples: ['2025-09-14T10:00:00Z'] })
 
 const earliestDate = '1900-01-01'
 const earliestDay = parseDate(earliestDate) ?? 0
 
 /** Local date of a location, as a day number of `civil-date.ts`. */
-export const localDate = z
-  .string()
-  .transform((value, context) => {
-    const day = parseDate(value)
-    return day === undefined || day < earliestDay
-      ? refuseField(context, 'field_invalid', `must be a date of the form YYYY-MM-DD, from ${earliestDate} on`)
-      : day
-  })
-  .meta({ type: 'string', format: 'date', examples: ['2026-05-01'] })
+export const localDate = transformed(z.string(), (value, context) => {
+  const day = parseDate(value)
+  return day === undefined || day < earliestDay
+    ? refuseField(context, 'field_invalid', `must be a date of the form YYYY-MM-DD, from ${earliestDate} on`)
+    : day
+}).meta({ type: 'string', format: 'date', examples: ['2026-05-01'] })
 
 /** Currency code of ISO 4217, in upper or lower case. The operation checks that the currency exists. */
-export const currencyCode = z
-  .string()
-  .transform((value, context) =>
-    /^[A-Za-z]{3}$/.test(value)
-      ? value.toUpperCase()
-      : refuseField(context, 'field_invalid', 'must be a three-letter currency code of ISO 4217, such as EUR'),
-  )
-  .meta({ type: 'string', pattern: '^[A-Za-z]{3}$', examples: ['EUR'] })
+export const currencyCode = transformed(z.string(), (value, context) =>
+  /^[A-Za-z]{3}$/.test(value)
+    ? value.toUpperCase()
+    : refuseField(context, 'field_invalid', 'must be a three-letter currency code of ISO 4217, such as EUR'),
+).meta({ type: 'string', pattern: '^[A-Za-z]{3}$', examples: ['EUR'] })

@@ -3,6 +3,7 @@ import { basicChargeKinds, type ChargeKind, type ChargeTerms, derivedChargeKinds
 import { validateCharge } from '../../domain/charge/validate-charge.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { fields, objectIdentifier } from '../field.ts'
+import { transformed } from '../request-pipe.ts'
 import { readTariffTerms } from '../tariffs/read-tariff-terms.ts'
 import { type ChargeInput, membersOf } from './charge-members.ts'
 import { readerOf, shapeOf } from './wire-format.ts'
@@ -27,9 +28,10 @@ const chargeUnion = <Read>(
   const options = chargeKinds.map(kind => {
     const members = membersOf(kind)
     const readMembers = readerOf(members)
-    return fields({ ...owner, kind: z.literal(kind), ...shapeOf(members, 'request') })
-      .meta({ component: `${componentOf(kind)}${suffix}` })
-      .transform((wire: Wire) => read({ kind, ...readMembers(wire) } as ChargeInput, wire))
+    const shape = fields({ ...owner, kind: z.literal(kind), ...shapeOf(members, 'request') }).meta({
+      component: `${componentOf(kind)}${suffix}`,
+    })
+    return transformed(shape, (wire: Wire) => read({ kind, ...readMembers(wire) } as ChargeInput, wire))
   })
   return discriminatedByKind(options)
 }

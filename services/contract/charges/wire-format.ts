@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { orNull, seriesNumber } from '../answer-field.ts'
-import { fields, integer, oneOf, optional, refuseField, requestList, scaledDecimal, text } from '../field.ts'
+import { fields, integer, oneOf, refuseField, requestList, scaledDecimal, text } from '../field.ts'
 import { nanoNumber } from '../json/exact-number.ts'
+import { optionalOr, type ReadContext, transformed } from '../request-pipe.ts'
 
 /**
  * Form of a value in requests and in answers.
@@ -56,7 +57,7 @@ export const decimalFormat = (min: bigint, max: bigint): WireFormat<bigint> => (
 
 /** Value that is null if the request leaves it out. */
 export const nullable = <Value>({ request, answer, write }: WireFormat<Value>): WireFormat<Value | null> => ({
-  request: optional(request).transform(value => value ?? null),
+  request: optionalOr(request, null),
   answer: orNull(answer),
   write: value => (value === null ? null : write(value)),
 })
@@ -66,9 +67,7 @@ export const withDefault = <Value>(
   { request, answer, write }: WireFormat<Value>,
   value: NoInfer<Value>,
 ): WireFormat<Value> => ({
-  request: optional(request)
-    .transform(given => given ?? value)
-    .meta({ default: write(value) }),
+  request: optionalOr(request, value).meta({ default: write(value) }),
   answer,
   write,
 })
@@ -103,9 +102,9 @@ export const setFormat = <Value extends string | number>(
 /** Value that the domain has in another form. */
 export const mapFormat = <Wire, Value>(
   { request, answer, write }: WireFormat<Wire>,
-  read: (wire: Wire, context: z.RefinementCtx<Wire>) => Value,
+  read: (wire: Wire, context: ReadContext) => Value,
   toWire: (value: Value) => Wire,
-): WireFormat<Value> => ({ request: request.transform(read), answer, write: value => write(toWire(value)) })
+): WireFormat<Value> => ({ request: transformed(request, read), answer, write: value => write(toWire(value)) })
 
 type MemberEntries = readonly (readonly [string, Member<unknown>])[]
 
@@ -133,9 +132,7 @@ export const writeMembers = <Terms>(members: Members<Terms>, terms: Terms): Read
 
 /** Object with known members. `component` is its name in the OpenAPI document. */
 export const objectFormat = <Terms extends object>(component: string, members: Members<Terms>): WireFormat<Terms> => ({
-  request: fields(shapeOf(members, 'request'))
-    .meta({ component: `${component}Input` })
-    .transform(readerOf(members)),
+  request: transformed(fields(shapeOf(members, 'request')).meta({ component: `${component}Input` }), readerOf(members)),
   answer: z.object(shapeOf(members, 'answer')).meta({ component }),
   write: terms => writeMembers(members, terms),
 })

@@ -5,6 +5,7 @@ import { noSurcharges, type Rate, type SurchargeName, surchargeNames } from '../
 import { orNull, seriesNumber } from '../answer-field.ts'
 import { fields, jsonNumber, optional } from '../field.ts'
 import { type JsonNumber, nanoNumber, numberText, percentageNumber } from '../json/exact-number.ts'
+import { transformed } from '../request-pipe.ts'
 
 /** The text of a JSON number. A number is taken by its shortest text, so `0.1` is exactly a tenth. */
 type NumberText = string | number | null | undefined
@@ -69,7 +70,7 @@ export const rateNumberNames: readonly string[] = ['fixed', 'to_kwh', ...surchar
 export type RateInput = { readonly [Name in 'fixed' | 'to_kwh' | SurchargeWireName]?: NumberText }
 
 /** Number as its text. The rules of the tariff check the range. */
-export const numberAsText = jsonNumber.transform(numberText).meta({ type: 'number' })
+export const numberAsText = transformed(jsonNumber, numberText).meta({ type: 'number' })
 
 /** Create a member for each surcharge, with its name in the API. */
 const surchargeMembers = <T>(memberOf: (name: SurchargeName) => T): Readonly<Record<SurchargeWireName, T>> =>

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { formatTimeOfDay } from '../../domain/instant.ts'
 import type { ScheduleEntry, TimeBand } from '../../domain/tariff/tariff.ts'
 import { fields, requestList } from '../field.ts'
+import { optionalOr, transformed } from '../request-pipe.ts'
 import { maxTiers, numberAsText, rateInput, rateShape, rateToWire } from './rate.ts'
 import { type ScheduleEntryInput, tariffScheduleLimits } from './read-tariff-terms.ts'
 
@@ -18,10 +19,7 @@ const hours = fields({
   rate: scheduleList(rateInput, maxTiers).meta({ minItems: 1 }).describe('Tiers, the lowest first.'),
 }).meta({ component: 'HoursInput' })
 
-const dayOfMonth = numberAsText.transform(Number).meta({ type: 'integer', minimum: 1, maximum: 31 })
-
-/** Optional list; null and absent mean all values. */
-const optionalList = <Shape extends z.ZodType>(shape: Shape) => shape.nullish().transform(value => value ?? null)
+const dayOfMonth = transformed(numberAsText, Number).meta({ type: 'integer', minimum: 1, maximum: 31 })
 
 const names = (max: number) => scheduleList(z.string(), max).meta({ minItems: 1 })
 
@@ -31,13 +29,13 @@ const names = (max: number) => scheduleList(z.string(), max).meta({ minItems: 1 
  */
 export const scheduleFrame = scheduleList(
   fields({
-    months: optionalList(names(tariffScheduleLimits.months)).describe('Jan … Dec, or All. Default: All.'),
-    dates: optionalList(scheduleList(dayOfMonth, tariffScheduleLimits.dates)).describe(
+    months: optionalOr(names(tariffScheduleLimits.months), null).describe('Jan … Dec, or All. Default: All.'),
+    dates: optionalOr(scheduleList(dayOfMonth, tariffScheduleLimits.dates), null).describe(
       'Days of the month, 1 to 31. Default: every day.',
     ),
     days_and_hours: requestList(
       fields({
-        days: optionalList(names(tariffScheduleLimits.days)).describe(
+        days: optionalOr(names(tariffScheduleLimits.days), null).describe(
           'Mon … Sun, Weekdays, Weekend, Holidays, # with the name of a day type, or All. Default: All.',
         ),
         hours: scheduleList(hours, tariffScheduleLimits.hours).meta({ minItems: 1 }),
