@@ -41,14 +41,17 @@ const allRanks = (bands: number): readonly object[] => {
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
-/** Return an entry for each date of the year, with a block for each day of the week. */
-const everyDay = (dates: number): readonly object[] => {
+/**
+ * Return entries that have each date of the year once, with a block for each day of the week. An entry has a date of one
+ * month for 372 entries, and of several months for fewer.
+ */
+const everyDay = (entries: number): readonly object[] => {
   const blocks = weekDays.map(day => ({ days: [day], hours: hoursOf(3) }))
-  return Array.from({ length: dates }, (_, index) => ({
-    months: [months[Math.floor(index / 31)]],
-    dates: [(index % 31) + 1],
-    days_and_hours: blocks,
-  }))
+  const monthCount = 372 / entries
+  return Array.from({ length: entries }, (_, index) => {
+    const from = Math.floor(index / 31) * monthCount
+    return { months: months.slice(from, from + monthCount), dates: [(index % 31) + 1], days_and_hours: blocks }
+  })
 }
 
 /** Return the `open` of an input that creates a tariff at a new location. */
@@ -87,7 +90,7 @@ export const tariffs: readonly HostileInput[] = [
     ...creation,
     name: 'blocks for each day of the week of every date',
     size: 372,
-    unit: 'dates',
+    unit: 'entries',
     open: openTariffCreation(everyDay),
   },
   {
