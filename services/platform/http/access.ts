@@ -3,6 +3,7 @@ import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { SentKey } from '../access/verify-key.ts'
 import type { Ports } from './binding.ts'
+import type { RequestHeaders } from './request-body.ts'
 import { checkRate, type RequestLimiters } from './request-limiters.ts'
 
 /** Caller of an operation that needs no credentials. */
@@ -29,7 +30,7 @@ const insufficientScope = (operation: Operation): Result<never> =>
 
 /** Credentials of a request. Rate headers for wrong keys are added to `answerHeaders`. */
 type AuthenticationRequest = {
-  readonly headers: Headers
+  readonly headers: RequestHeaders
   /** Object in which the HTTP adapter stores the socket. */
   readonly environment: unknown
   readonly operation: Operation

@@ -2,7 +2,7 @@ import type { Caller, Operation } from '../../contract/operation.ts'
 import type { Arrival } from './arrival.ts'
 import { type BodyCapacity, bodyCapacity } from './capacity/body-capacity.ts'
 import { type SubmissionPace, submissionPace } from './capacity/submission-pace.ts'
-import { defaultBodyLimit } from './request-body.ts'
+import { defaultBodyLimit, type RequestHeaders } from './request-body.ts'
 
 /** Max concurrent work of a process: bytes of submissions of readings, and reads. */
 export type AdmissionLimits = { readonly maxSubmissionBytes: number; readonly maxConcurrentReads: number }
@@ -11,7 +11,7 @@ export type AdmissionLimits = { readonly maxSubmissionBytes: number; readonly ma
 type AdmissionRequest = {
   readonly operation: Operation
   readonly caller: Pick<Caller, 'accountId' | 'liveMode'>
-  readonly headers: Headers
+  readonly headers: RequestHeaders
   /** Progress of the body. Null if it is unknown. */
   readonly arrival?: Arrival | null
   /** Called if the request must end because other requests need its capacity. The ticket need not be released then. */
@@ -44,7 +44,7 @@ const defaultBodyBytes = 65_536
 /** Expected ratio of inflated and compressed size. Readings shrink to a tenth. */
 const inflationFactor = 8
 
-const announcedBytes = (operation: Operation, headers: Headers): number => {
+const announcedBytes = (operation: Operation, headers: RequestHeaders): number => {
   const announced =
     Number(headers.get('content-length') ?? defaultBodyBytes) * (headers.has('content-encoding') ? inflationFactor : 1)
   return Math.min(announced, operation.bodyLimit ?? defaultBodyLimit)

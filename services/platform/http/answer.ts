@@ -8,6 +8,7 @@ import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { Failure } from '../failure.ts'
 import { answerLimits, type Chunks, discardChunks, isChunks, streamOf, tableLimits } from './chunks.ts'
 import { acceptsValue } from './negotiate.ts'
+import type { ReceivedRequest } from './request-body.ts'
 
 const gzipAsync = promisify(gzip)
 
@@ -30,25 +31,36 @@ export type Answer = {
 /** Properties of a request that its answer depends on. */
 type AnsweredRequest = { readonly method: string; readonly acceptEncoding: string | null }
 
-/** Create a streamed response. It has no Content-Length. */
-const streamResponse = async (
+/** An answer as it is sent. */
+export type WrittenAnswer = {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream | null
+}
+
+/** Write a streamed answer. It has no Content-Length. */
+const writeStream = async (
   chunks: Chunks,
   { status, isLong, isBinary }: Pick<Answer, 'status' | 'isLong' | 'isBinary'>,
   headers: Record<string, string>,
   { method, acceptEncoding }: AnsweredRequest,
-): Promise<Response> => {
+): Promise<WrittenAnswer> => {
   const isCoded = isBinary !== true && acceptsValue(acceptEncoding, 'gzip')
   if (isCoded) headers['Content-Encoding'] = 'gzip'
   if (method === 'HEAD') {
     await discardChunks(chunks)
-    return new Response(null, { status, headers })
+    return { status, headers, body: null }
   }
   const stream = streamOf(chunks, isLong === true ? tableLimits : answerLimits)
-  return new Response(isCoded ? stream.pipeThrough(new CompressionStream('gzip')) : stream, { status, headers })
+  return { status, headers, body: isCoded ? stream.pipeThrough(new CompressionStream('gzip')) : stream }
 }
 
-/** Create the response of an answer. Long bodies are compressed if the client accepts gzip. */
-export const toResponse = async (answer: Answer, requestId: string, request: AnsweredRequest): Promise<Response> => {
+/** Write an answer. Long bodies are compressed if the client accepts gzip. */
+export const writtenAnswer = async (
+  answer: Answer,
+  requestId: string,
+  request: AnsweredRequest,
+): Promise<WrittenAnswer> => {
   const headers: Record<string, string> = {
     'Content-Type': answer.mediaType,
     'X-Request-Id': requestId,
@@ -59,14 +71,14 @@ export const toResponse = async (answer: Answer, requestId: string, request: Ans
     ...answer.headers,
   }
   const vary = headers['Vary'] === undefined ? 'Accept-Encoding' : `${headers['Vary']}, Accept-Encoding`
-  if (isChunks(answer.body)) return streamResponse(answer.body, answer, { ...headers, Vary: vary }, request)
+  if (isChunks(answer.body)) return writeStream(answer.body, answer, { ...headers, Vary: vary }, request)
   const length = typeof answer.body === 'string' ? Buffer.byteLength(answer.body) : answer.body.length
-  if (length < minCompressibleBytes) return writeResponse(answer.body, length, answer.status, headers)
+  if (length < minCompressibleBytes) return writeBody(answer.body, length, answer.status, headers)
   headers['Vary'] = vary
-  if (!acceptsValue(request.acceptEncoding, 'gzip')) return writeResponse(answer.body, length, answer.status, headers)
+  if (!acceptsValue(request.acceptEncoding, 'gzip')) return writeBody(answer.body, length, answer.status, headers)
   const compressed = await compress(answer.body)
   headers['Content-Encoding'] = 'gzip'
-  return writeResponse(compressed, compressed.length, answer.status, headers)
+  return writeBody(compressed, compressed.length, answer.status, headers)
 }
 
 const compressedBodies = new WeakMap<Uint8Array, ReturnType<typeof gzipAsync>>()
@@ -83,14 +95,14 @@ export const compress = (body: string | Uint8Array<ArrayBuffer>): ReturnType<typ
   return made
 }
 
-const writeResponse = (
+const writeBody = (
   body: string | Uint8Array<ArrayBuffer>,
   length: number,
   status: number,
   headers: Record<string, string>,
-): Response => {
+): WrittenAnswer => {
   headers['Content-Length'] = String(length)
-  return new Response(length === 0 ? null : body, { status, headers })
+  return { status, headers, body: length === 0 ? null : body }
 }
 
 /** Part of a file: first byte, and the byte after the last one. */
@@ -155,7 +167,7 @@ const emptyRange = (bytes: number) =>
  */
 export const fileAnswer = async (
   { path, bytes, etag, name }: FileAnswer,
-  { headers }: Pick<Request, 'headers'>,
+  { headers }: Pick<ReceivedRequest, 'headers'>,
   answer: Answer & { readonly headers: Record<string, string> },
 ): Promise<Result<Answer>> => {
   const ifMatch = headers.get('if-match')

@@ -5,12 +5,14 @@ import { type Refusal, refused } from '../../domain/refusal.ts'
 import { type Deadlines, deadlines } from '../concurrency/deadlines.ts'
 import { isFailure } from '../failure.ts'
 import { challenge } from './access.ts'
-import { type Answer, toResponse } from './answer.ts'
+import { type Answer, type WrittenAnswer, writtenAnswer } from './answer.ts'
 import { type Arrival, arrivalOf, waitUntilQuiet } from './arrival.ts'
 import { type Binding, defaultLimits, type Limits, type Ports, type StaticRoute } from './binding.ts'
 import type { DispatchDependencies } from './dispatch.ts'
 import { dispatch } from './dispatch.ts'
+import { type DirectWay, directWay } from './fast-path/direct-way.ts'
 import { acceptsValue } from './negotiate.ts'
+import type { ReceivedRequest } from './request-body.ts'
 import { createLimiters } from './request-limiters.ts'
 import { type PathEntries, type RouteEntry, routeTable } from './route-table.ts'
 import { createTrace, type Trace } from './trace.ts'
@@ -123,7 +125,7 @@ const preflight = (trace: Trace): Answer => ({
 type AppDependencies = Omit<DispatchDependencies, 'signal'> & { readonly timeLimits: Deadlines }
 
 const answerOperation = async (
-  request: Request,
+  request: ReceivedRequest,
   path: PathEntries,
   parameters: Readonly<Record<string, string>>,
   trace: Trace,
@@ -133,7 +135,7 @@ const answerOperation = async (
   if (isCors) Object.assign(trace.headers, corsHeaders)
   if (isCors && request.method === 'OPTIONS') return preflight(trace)
   try {
-    const client = path.entries.some(endsWithClient) ? request.signal : null
+    const client = path.entries.some(endsWithClient) ? (request.signal ?? null) : null
     const endSignals = { client, arrival: arrivalOf(dependencies.environment) }
     const outcome = await withTimeLimit(dependencies.timeLimits, trace, endSignals, signal =>
       dispatch(request, path, parameters, trace, { ...dependencies, signal }),
@@ -175,6 +177,11 @@ const answerStaticRoute = async (
   }
 }
 
+type AnswerWork = (trace: Trace) => Promise<Answer> | Answer
+
+/** The HTTP API. `serveDirectly` serves usual submissions without the router. */
+export type App = Hono & { readonly serveDirectly: DirectWay }
+
 const honoPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
 
 /**
@@ -188,11 +195,11 @@ export const createApp = (
   staticRoutes: readonly StaticRoute[],
   ports: Ports,
   limits: Limits = defaultLimits,
-): Hono => {
+): App => {
   const app = new Hono()
   const limiters = createLimiters(limits)
   const timeLimits = deadlines(limits.requestTimeoutMs)
-  const answer = async (request: Request, work: (trace: Trace) => Promise<Answer> | Answer): Promise<Response> => {
+  const answer = async (request: ReceivedRequest, work: AnswerWork): Promise<WrittenAnswer> => {
     const started = ports.elapsed()
     const trace = createTrace(request, ports)
     const written = await work(trace)
@@ -203,27 +210,27 @@ export const createApp = (
       apiVersion,
       durationMs: ports.elapsed() - started,
     })
-    return toResponse(written, trace.requestId, {
+    return writtenAnswer(written, trace.requestId, {
       method: request.method,
       acceptEncoding: request.headers.get('accept-encoding'),
     })
   }
+  const respond = async (request: Request, work: AnswerWork): Promise<Response> => {
+    const { body, ...head } = await answer(request, work)
+    return new Response(body, head)
+  }
+  const answerError = (error: unknown) => (trace: Trace) => refusalAnswer(refusalOfError(error, trace, ports), trace)
+  const dependencies = { ports, limiters, limits, timeLimits }
   const paths = routeTable(bindings, staticRoutes)
   const serveStaticRoute = (staticRoute: StaticRoute) => (context: Context) =>
-    answer(context.req.raw, trace => answerStaticRoute(context.req.raw, staticRoute, trace, ports))
+    respond(context.req.raw, trace => answerStaticRoute(context.req.raw, staticRoute, trace, ports))
   const sharedPaths = new Set(paths.filter(({ hasStaticRoute }) => hasStaticRoute).map(({ path }) => path))
   // A static route can have the path of an operation. It answers GET, the operation answers the other methods.
   for (const staticRoute of staticRoutes.filter(({ path }) => sharedPaths.has(path)))
     app.get(staticRoute.path, serveStaticRoute(staticRoute))
   const serveOperation = (path: PathEntries) => (context: Context) =>
-    answer(context.req.raw, trace =>
-      answerOperation(context.req.raw, path, context.req.param(), trace, {
-        ports,
-        limiters,
-        limits,
-        timeLimits,
-        environment: context.env,
-      }),
+    respond(context.req.raw, trace =>
+      answerOperation(context.req.raw, path, context.req.param(), trace, { ...dependencies, environment: context.env }),
     )
   for (const path of paths) app.all(honoPath(path.path), serveOperation(path))
   for (const staticRoute of staticRoutes) {
@@ -232,9 +239,12 @@ export const createApp = (
   }
   // A trailing slash means the same path, unless another route has the path with the slash.
   for (const path of paths) if (!path.path.endsWith('/')) app.all(`${honoPath(path.path)}/`, serveOperation(path))
-  app.notFound(context => answer(context.req.raw, trace => answerNotFound(context.req.raw, trace, ports)))
-  app.onError((error, context) =>
-    answer(context.req.raw, trace => refusalAnswer(refusalOfError(error, trace, ports), trace)),
+  app.notFound(context => respond(context.req.raw, trace => answerNotFound(context.req.raw, trace, ports)))
+  app.onError((error, context) => respond(context.req.raw, answerError(error)))
+  const serveDirectly = directWay(paths, (request, path, environment) =>
+    answer(request, trace => answerOperation(request, path, {}, trace, { ...dependencies, environment })).catch(error =>
+      answer(request, answerError(error)),
+    ),
   )
-  return app
+  return Object.assign(app, { serveDirectly })
 }

@@ -10,7 +10,7 @@ import type { Limits, Ports } from './binding.ts'
 import { discardChunks, isChunks, onChunksEnd } from './chunks.ts'
 import { emitRefusalEvent } from './emit-refusal-event.ts'
 import { type PerformResult, performOperation, type RequestContext } from './perform-operation.ts'
-import { busy, readRequestBody } from './request-body.ts'
+import { busy, type ReceivedRequest, readRequestBody } from './request-body.ts'
 import { checkRate, type RequestLimiters } from './request-limiters.ts'
 import { allowedMethods, entriesFor, type PathEntries, type RouteEntry } from './route-table.ts'
 import { setOperation, type Trace } from './trace.ts'
@@ -31,7 +31,7 @@ type ChosenEntry = { readonly entry: RouteEntry; readonly caller: Caller }
  * Choose the entry by header and path. If they allow both API versions, the default of the caller's account decides.
  */
 const chooseEntry = async (
-  request: Request,
+  request: ReceivedRequest,
   path: PathEntries,
   parameters: Readonly<Record<string, string>>,
   trace: Trace,
@@ -99,7 +99,7 @@ type EntryDependencies = DispatchDependencies & {
  * Check rate and scope, resolve the path parameters and read the body. A refusal emits an event, except a rate limit.
  */
 const readContext = async (
-  request: Request,
+  request: ReceivedRequest,
   chosen: ChosenEntry,
   parameters: Readonly<Record<string, string>>,
   trace: Trace,
@@ -128,7 +128,7 @@ const readContext = async (
 }
 
 const readBody = async (
-  request: Request,
+  request: ReceivedRequest,
   { entry, caller }: ChosenEntry,
   trace: Trace,
   { ticket, capacityLost }: EntryDependencies,
@@ -150,7 +150,7 @@ const readBody = async (
  * The admission ticket is released after the last byte of a streamed answer, otherwise at the end of this call.
  */
 export const dispatch = async (
-  request: Request,
+  request: ReceivedRequest,
   path: PathEntries,
   parameters: Readonly<Record<string, string>>,
   trace: Trace,

@@ -3,9 +3,10 @@ import type { ApiVersion } from '../../contract/api-version.ts'
 import type { Caller, IdempotencyClaim, Operation, RawBody } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { IdempotencyStore, Ports, SavedAnswer } from './binding.ts'
+import type { ReceivedRequest } from './request-body.ts'
 
 /** Return a digest of method, path, query, API version and body. It detects another request with the same key. */
-const fingerprintOf = (request: Request, apiVersion: ApiVersion, body: RawBody): string => {
+const fingerprintOf = (request: ReceivedRequest, apiVersion: ApiVersion, body: RawBody): string => {
   const { pathname, search } = new URL(request.url)
   return createHash('sha256')
     .update(`${request.method} ${pathname}${search}\n${apiVersion}\n`)
@@ -18,7 +19,7 @@ const fingerprintOf = (request: Request, apiVersion: ApiVersion, body: RawBody):
  * Refuses keys that are empty or longer than 255 characters.
  */
 export const claimOf = (
-  request: Request,
+  request: ReceivedRequest,
   { caller, operation, body }: { readonly caller: Caller; readonly operation: Operation; readonly body: RawBody },
   apiVersion: ApiVersion,
 ): Result<IdempotencyClaim | null> => {

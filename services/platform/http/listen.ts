@@ -7,6 +7,7 @@ import { type ApiVersion, apiVersionDates, apiVersionOfHeader } from '../../cont
 import { errorObject, statusOf } from '../../contract/error.ts'
 import { type Refusal, refused } from '../../domain/refusal.ts'
 import type { Ports } from './binding.ts'
+import type { DirectWay } from './fast-path/direct-way.ts'
 import { currentReadOf, orderedServer } from './in-order.ts'
 import { areChunksTooSmall } from './request-body.ts'
 
@@ -47,6 +48,9 @@ export type Listener = AsyncDisposable & {
    */
   readonly close: (limitMs: number) => Promise<void>
 }
+
+/** An app. Without `serveDirectly`, all requests take the long way. */
+type ServedApp = Pick<Hono, 'fetch'> & { readonly serveDirectly?: DirectWay }
 
 type ListenerDependencies = Pick<Ports, 'now' | 'newRequestId' | 'log'>
 
@@ -180,7 +184,7 @@ const limitChunks = (incoming: IncomingMessage): void => {
  * This default stays for bodies of unknown length only. `linger` serves the others.
  */
 const requestListener = (
-  app: Hono,
+  app: ServedApp,
   logError: (error: unknown) => void,
   dependencies: ListenerDependencies,
 ): RequestListener => {
@@ -207,7 +211,7 @@ const requestListener = (
     outgoing.once('finish', () => {
       if (!incoming.complete) linger(incoming)
     })
-    void listenKnownLength(incoming, outgoing)
+    if (app.serveDirectly?.(incoming, outgoing) !== true) void listenKnownLength(incoming, outgoing)
   }
 }
 
@@ -310,7 +314,7 @@ const bindServer = (server: Server, host: string, port: number): Promise<Address
  * Throws if the port is in use. Dispose closes the server with a time limit of 10 s.
  */
 export const listen = async (
-  app: Hono,
+  app: ServedApp,
   { host, port }: { readonly host: string; readonly port: number },
   dependencies: ListenerDependencies,
 ): Promise<Listener> => {

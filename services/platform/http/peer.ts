@@ -1,7 +1,8 @@
 import { BlockList, isIP } from 'node:net'
+import type { RequestHeaders } from './request-body.ts'
 
 /** Return the address of the client of a request, as used for counting. */
-export type PeerOf = (environment: unknown, headers: Headers) => string
+export type PeerOf = (environment: unknown, headers: RequestHeaders) => string
 
 /** All requests without a socket, such as those of tests, count as one peer. */
 const unknownPeer = 'unknown'

@@ -17,13 +17,13 @@ import type { Ports, SavedAnswer } from './binding.ts'
 import { emitRefusalEvent } from './emit-refusal-event.ts'
 import { claimOf, runOnce } from './idempotency.ts'
 import { negotiateFormat } from './negotiate.ts'
-import { nextTurnFor } from './request-body.ts'
+import { nextTurnFor, type ReceivedRequest } from './request-body.ts'
 import type { RouteEntry } from './route-table.ts'
 import type { Trace } from './trace.ts'
 
 /** A request with its operation, caller and body. */
 export type RequestContext = {
-  readonly request: Request
+  readonly request: ReceivedRequest
   readonly entry: RouteEntry
   readonly operation: Operation
   readonly parameters: Readonly<Record<string, string>>

@@ -7,6 +7,18 @@ import { nextSlice, startTimeSlices } from '../concurrency/time-slices.ts'
 
 const inflate = promisify(gunzip)
 
+/** Headers of a request. All names are in lower case. */
+export type RequestHeaders = Pick<Headers, 'get' | 'has'>
+
+/** Parts of a request that the operations depend on. */
+export type ReceivedRequest = Pick<Request, 'method' | 'url' | 'body' | 'arrayBuffer'> & {
+  readonly headers: RequestHeaders
+  /** Aborted if the client disconnects. Undefined if no operation of the path needs it. */
+  readonly signal?: AbortSignal
+  /** Return the body without a wait if the whole body has arrived, otherwise null. */
+  readonly arrivedBody?: () => Uint8Array | null
+}
+
 /** Default max body size of an operation, in bytes. */
 export const defaultBodyLimit = 2 ** 20
 
@@ -98,11 +110,11 @@ const enlarged = (bytes: Uint8Array, length: number, needed: number): Uint8Array
 /** A longer body is read in chunks, because `arrayBuffer` copies all bytes in one turn of the event loop. */
 const maxBytesAtOnce = 2 ** 20
 
-const readBytes = async (request: Request, limit: number, reader: BodyReader): Promise<Result<Uint8Array>> => {
+const readBytes = async (request: ReceivedRequest, limit: number, reader: BodyReader): Promise<Result<Uint8Array>> => {
   const announced = request.headers.get('content-length')
   if (announced !== null && Number(announced) > limit) return tooLarge(limit)
   if (announced !== null && Number(announced) <= maxBytesAtOnce)
-    return accepted(new Uint8Array(await request.arrayBuffer()))
+    return accepted(request.arrivedBody?.() ?? new Uint8Array(await request.arrayBuffer()))
   return request.body === null
     ? accepted(new Uint8Array())
     : readWithinLimit(request.body, limit, reader, Number(announced ?? 0))
@@ -150,7 +162,7 @@ const mediaTypeRefusal = (operation: Operation, mediaType: string): Result<never
  * Refuses other media types and codings, a compressed or inflated size above the limit, and a body without capacity.
  */
 export const readRequestBody = async (
-  request: Request,
+  request: ReceivedRequest,
   operation: Operation,
   reader: BodyReader,
 ): Promise<Result<RawBody>> => {

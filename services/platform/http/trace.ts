@@ -1,6 +1,7 @@
 import { type ApiVersion, apiVersionOfHeader } from '../../contract/api-version.ts'
 import type { Operation } from '../../contract/operation.ts'
 import type { Ports } from './binding.ts'
+import type { ReceivedRequest } from './request-body.ts'
 
 /** State of a request while it is answered. An error object at any step is written from it. */
 export type Trace = {
@@ -21,12 +22,12 @@ export type Trace = {
 const safeRequestId = /^[A-Za-z0-9._~:+/=@-]{1,128}$/
 
 /** Start the trace of a request. A safe `X-Request-Id` of the client becomes the request id. */
-export const createTrace = (request: Request, ports: Ports): Trace => {
-  const given = request.headers.get('x-request-id') ?? ''
+export const createTrace = ({ headers }: Pick<ReceivedRequest, 'headers'>, ports: Ports): Trace => {
+  const given = headers.get('x-request-id') ?? ''
   return {
     requestId: safeRequestId.test(given) ? given : ports.newRequestId(),
     at: ports.now(),
-    apiVersion: apiVersionOfHeader(request.headers.get('api-version') ?? undefined),
+    apiVersion: apiVersionOfHeader(headers.get('api-version') ?? undefined),
     operation: null,
     liveMode: undefined,
     context: 'api.path_find',

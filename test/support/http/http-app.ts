@@ -8,7 +8,7 @@ import { noReferenceIds } from '../../../services/domain/reference.ts'
 import { accepted, refused } from '../../../services/domain/refusal.ts'
 import { wrongKey } from '../../../services/platform/access/verify-key.ts'
 import { Failure } from '../../../services/platform/failure.ts'
-import { createApp } from '../../../services/platform/http/app.ts'
+import { type App, createApp } from '../../../services/platform/http/app.ts'
 import {
   type Binding,
   bind,
@@ -207,7 +207,7 @@ export const keysInMemory = (): IdempotencyStore => {
 }
 
 export type TestApp = {
-  readonly app: Hono
+  readonly app: App
   readonly ports: Ports
   /** Bodies that the create operation received. */
   readonly created: readonly unknown[]

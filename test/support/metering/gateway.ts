@@ -93,22 +93,25 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
     counts,
     validateCsv: null,
   })
-  const app = createApp(operations, [], {
-    ...openHttpAccess(database).ports,
-    authenticate: async token => {
-      const [accountId = '', mode] = token.split('/')
-      return {
-        ok: true,
-        value: { accountId, liveMode: mode === 'live', keyId: 'key', scope: 'metering', defaultApiVersion: 'current' },
-      }
-    },
-    now: currentInstant,
-    log: { warn: () => undefined, error: fields => void faults.push(fields) },
-  })
   const faults: object[] = []
+  const makeApp = () =>
+    createApp(operations, [], {
+      ...openHttpAccess(database).ports,
+      authenticate: async token => {
+        const [accountId = '', mode] = token.split('/')
+        const liveMode = mode === 'live'
+        return {
+          ok: true,
+          value: { accountId, liveMode, keyId: 'key', scope: 'metering', defaultApiVersion: 'current' },
+        }
+      },
+      now: currentInstant,
+      log: { warn: () => undefined, error: fields => void faults.push(fields) },
+    })
   return {
     ...stores,
-    app: checkAnswersOf(app),
+    app: checkAnswersOf(makeApp()),
+    makeApp,
     counted,
     faults,
     refreshBacklog,
