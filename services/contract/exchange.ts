@@ -68,6 +68,12 @@ const readPart = async (
 
 const noQueryParameters = parameters({})
 
+/** Queries of requests without parameters, by operation. They contain only defaults, so all requests share them. */
+const emptyQueries: Readonly<Record<ApiVersion, WeakMap<Operation, Result<unknown>>>> = {
+  current: new WeakMap(),
+  earlier: new WeakMap(),
+}
+
 const isQueryName = (operation: Operation, name: string): boolean =>
   Object.hasOwn(operation.query?.shape ?? {}, name) ||
   (operation.renames?.query ?? []).some(rename => rename.earlier === name)
@@ -176,8 +182,13 @@ export const readRequest = async (
       ? { query: query.value, body: {} }
       : splitQuery(operation, query.value, bodyInQuery.numbers)
   const queryRules = { renames: renames.query, references: references.query, findIds, apiVersion }
-  const readQueryPart = await readPart(operation.query ?? noQueryParameters, split.query, 'query', queryRules)
+  const isEmptyQuery = wire.search === '' && bodyInQuery === undefined
+  const readQueryPart =
+    (isEmptyQuery ? emptyQueries[apiVersion].get(operation) : undefined) ??
+    (await readPart(operation.query ?? noQueryParameters, split.query, 'query', queryRules))
   if (!readQueryPart.ok) return readQueryPart
+  if (isEmptyQuery && !emptyQueries[apiVersion].has(operation))
+    emptyQueries[apiVersion].set(operation, accepted(Object.freeze(readQueryPart.value)))
   const body = operation.body
   if (body === undefined) return accepted({ parameters: wire.parameters, query: readQueryPart.value, body: undefined })
   if (body === 'raw') return accepted({ parameters: wire.parameters, query: readQueryPart.value, body: wire.body })

@@ -187,23 +187,21 @@ const write = async (
   limit: WriteLimit,
 ): Promise<ReadonlyMap<number, RecordPosition>> => {
   const { accepts, maxWaitingBytes = defaultMaxWaitingBytes } = state.options
-  const encoded = [...parts].map(([index, part]) => [index, 'records' in part ? encodeParts(part) : part] as const)
+  const encoded: (readonly [number, readonly EncodedPart[]])[] = []
   let size = 0
-  for (const [index, ownParts] of encoded) {
+  for (const [index, part] of parts) {
+    const ownParts = 'records' in part ? encodeParts(part) : part
     for (const { bytes } of ownParts) size += bytes.length
-    const [first] = ownParts
-    if (!accepts(index, first?.liveMode ?? true, first?.accountId ?? '')) throw partitionFull()
+    if (!accepts(index, ownParts[0]?.liveMode ?? true, ownParts[0]?.accountId ?? '')) throw partitionFull()
+    encoded.push([index, ownParts])
   }
   if (state.waitingBytes + size > maxWaitingBytes) throw gatewayFull('Too many records wait for the log.')
   state.waitingBytes += size
   try {
-    const written = await awaitAll(
-      encoded.map(
-        async ([index, ownParts]) =>
-          [index, await enqueue(state, partitionAt(state.partitions, index), ownParts, limit)] as const,
-      ),
+    const positions = await awaitAll(
+      encoded.map(([index, ownParts]) => enqueue(state, partitionAt(state.partitions, index), ownParts, limit)),
     )
-    return new Map(written)
+    return new Map(encoded.map(([index], place) => [index, positions[place] as RecordPosition]))
   } finally {
     state.waitingBytes -= size
   }
@@ -228,8 +226,10 @@ const writeHeader = async (
     })
   }
   const appends: Promise<unknown>[] = []
+  const groups = splitRefused(submission.refused)
+  if (groups.length === 1) return void (await append(groups[0] ?? []))
   const timeSlice = startTimeSlices(submission.accountId)
-  for (const refused of splitRefused(submission.refused)) {
+  for (const refused of groups) {
     if (timeSlice.isOver()) await timeSlice.pause()
     if (limit.isOver) throw writeLate()
     const appending = append(refused)

@@ -87,13 +87,10 @@ const isPossibleParameter = (parameter: string): boolean =>
 
 const emptyBody: RawBody = { bytes: new Uint8Array(), mediaType: 'application/json' }
 
-/**
- * `capacityLost` resolves with a refusal if the capacity of this request goes to other requests while its body arrives.
- */
-type EntryDependencies = DispatchDependencies & {
-  readonly ticket: Ticket
-  readonly capacityLost: Promise<Result<never>>
-}
+/** Capacity of a request. Other requests can take it while the body arrives. Then `onLost` is called. */
+type Capacity = { isLost: boolean; onLost: () => void }
+
+type EntryDependencies = DispatchDependencies & { readonly ticket: Ticket; readonly capacity: Capacity }
 
 /**
  * Check rate and scope, resolve the path parameters and read the body. A refusal emits an event, except a rate limit.
@@ -131,7 +128,7 @@ const readBody = async (
   request: ReceivedRequest,
   { entry, caller }: ChosenEntry,
   trace: Trace,
-  { ticket, capacityLost }: EntryDependencies,
+  { ticket, capacity }: EntryDependencies,
 ): Promise<Result<RawBody>> => {
   const { operation } = entry.binding
   if (operation.body === undefined || entry.route.bodyInQuery !== undefined) return accepted(emptyBody)
@@ -142,7 +139,11 @@ const readBody = async (
       trace.isReadingBody = false
     },
   }
-  return Promise.race([readRequestBody(request, operation, reader), capacityLost])
+  if (capacity.isLost) return busy
+  return new Promise((resolve, reject) => {
+    capacity.onLost = () => resolve(busy)
+    readRequestBody(request, operation, reader).then(resolve, reject)
+  })
 }
 
 /**
@@ -159,18 +160,21 @@ export const dispatch = async (
   const chosen = await chooseEntry(request, path, parameters, trace, dependencies)
   if (!chosen.ok) return chosen
   const { entry, caller } = chosen.value
-  const { promise: capacityLost, resolve } = Promise.withResolvers<Result<never>>()
+  const capacity: Capacity = { isLost: false, onLost: () => undefined }
   const ticket = dependencies.limiters.admission.admit({
     operation: entry.binding.operation,
     caller,
     headers: request.headers,
     arrival: arrivalOf(dependencies.environment),
-    onCapacityLost: () => resolve(busy),
+    onCapacityLost: () => {
+      capacity.isLost = true
+      capacity.onLost()
+    },
   })
   if (ticket === null) return busy
   let mustRelease = true
   try {
-    const entryDependencies = { ...dependencies, ticket, capacityLost }
+    const entryDependencies = { ...dependencies, ticket, capacity }
     const requestContext = await readContext(request, chosen.value, parameters, trace, entryDependencies)
     if (!requestContext.ok) return requestContext
     ticket.reportArrival()

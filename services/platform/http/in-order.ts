@@ -90,7 +90,7 @@ const parseInParts = (bodyBytes: BodyBytes, socket: Socket): void => {
 const inOrder = (bodyBytes: BodyBytes, listener: RequestListener): RequestListener => {
   const queues = new WeakMap<Socket, ConnectionQueue>()
   const start = (queue: ConnectionQueue, [incoming, outgoing]: Exchange): void => {
-    outgoing.once('close', () => {
+    outgoing.on('close', () => {
       if (queue.waiting.length === 0) queues.delete(incoming.socket)
       else setImmediate(startNext, queue, incoming.socket)
     })

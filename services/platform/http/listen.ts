@@ -208,7 +208,7 @@ const requestListener = (
       limitChunks(incoming)
       return void listenUnknownLength(incoming, outgoing)
     }
-    outgoing.once('finish', () => {
+    outgoing.on('finish', () => {
       if (!incoming.complete) linger(incoming)
     })
     if (app.serveDirectly?.(incoming, outgoing) !== true) void listenKnownLength(incoming, outgoing)
@@ -240,7 +240,7 @@ const refuseLongTargets =
       listener(incoming, outgoing)
       return
     }
-    outgoing.once('finish', () => {
+    outgoing.on('finish', () => {
       if (!incoming.complete) linger(incoming)
     })
     const { status, headers, body } = unreadableAnswer(targetTooLong, apiVersionOf(incoming), dependencies)
@@ -276,7 +276,7 @@ const keepSendingConnections = (server: Server, listener: RequestListener): Requ
   }
   return (incoming, outgoing) => {
     activeResponses.add(outgoing)
-    outgoing.once('close', () => activeResponses.delete(outgoing))
+    outgoing.on('close', () => activeResponses.delete(outgoing))
     listener(incoming, outgoing)
   }
 }

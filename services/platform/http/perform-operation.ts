@@ -61,7 +61,8 @@ const readOperationRequest = async (
   if (!read.ok) return read
   if (operation.body !== 'raw') await nextTurn()
   const { query, body: shaped, parameters: all } = read.value
-  const common = {
+  // The schemas of the operation have read query and body. The route table does not know their types.
+  return accepted({
     ...format.value,
     caller,
     at: trace.at,
@@ -69,9 +70,11 @@ const readOperationRequest = async (
     apiVersion,
     signal,
     idempotency,
-  }
-  // The schemas of the operation have read query and body. The route table does not know their types.
-  return accepted({ ...common, parameters: all, id: all['id'] ?? '', query, body: shaped } as RequestOf<Operation>)
+    parameters: all,
+    id: all['id'] ?? '',
+    query,
+    body: shaped,
+  } as RequestOf<Operation>)
 }
 
 const runOperation = async (

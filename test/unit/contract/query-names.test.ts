@@ -51,6 +51,17 @@ describe.each(cases)('the query of %s', (...one) => {
     expect(refused).toMatchObject({ ok: false, refusal: { code: 'unknown_parameter', field: 'certainly_unknown' } })
   })
 
+  it('has the same defaults in each request without parameters, and no request can change them', async () => {
+    const [, , route] = one
+    // An empty parameter counts as absent.
+    const expected = await read(one, 'a=')
+    const [first, second] = [await read(one, ''), await read(one, '')]
+    expect([first, second]).toEqual([expected, expected])
+    if (!first.ok || !second.ok || route.bodyInQuery !== undefined) return
+    expect(second.value.query).toBe(first.value.query)
+    expect(Object.isFrozen(first.value.query)).toBe(true)
+  })
+
   it('names the right parameter for the direction of the tariff', async () => {
     const names = documentedParameters(one)
     const right = names.filter(name => ['tariff_direction', 'direction', 'tariff'].includes(name))
