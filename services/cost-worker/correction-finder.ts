@@ -28,6 +28,13 @@ export type Corrections = ReadonlyMap<string, readonly MeterCorrectionRow[]>
 export type CorrectionFinder = {
   /** Find the corrections of a step. `stored` resolves when the rows of the steps before are stored. */
   readonly find: (records: Records, stored: Promise<void>) => Promise<Corrections>
+  /** Drop all known objects if they are too many. Call it between two steps: the rows of a step must be known to its end. */
+  readonly trim: () => void
+  /**
+   * Occupy the time of a record if its object is known and the time is free; then the record is new. Otherwise return
+   * false.
+   */
+  readonly occupyIfFree: (record: ObjectTime) => boolean
   /** Drop all known objects: the rows of the last step were not stored. */
   readonly drop: () => void
 }
@@ -43,12 +50,18 @@ type Free = readonly FreeSpans[]
 /** Objects by id. `spanCount`: their spans beyond the first of each flow. */
 type KnownObjects = { readonly freeOf: Map<string, Free>; spanCount: number }
 
-const flowOf = ({ energyFlowDirection, tariffDirection }: MeterRecord): number =>
+/** Object, flow and time of a record. */
+export type ObjectTime = Pick<
+  MeterRecord,
+  'locationId' | 'deviceId' | 'energyFlowDirection' | 'tariffDirection' | 'start' | 'end'
+>
+
+const flowOf = ({ energyFlowDirection, tariffDirection }: ObjectTime): number =>
   energyFlowDirection === 'INBOUND' ? (tariffDirection === 'IMPORT' ? 0 : 1) : tariffDirection === 'EXPORT' ? 2 : 3
 const flows = 4
 
 /** Device of a record, or its location. Ids are unique over all accounts. */
-const objectOf = ({ deviceId, locationId }: MeterRecord): string => deviceId ?? locationId
+const objectOf = ({ deviceId, locationId }: ObjectTime): string => deviceId ?? locationId
 
 /** Return the objects of records, by account and mode. The value of an object is true for a device. */
 const objectsOf = (entries: readonly RecordToCost[]) =>
@@ -93,6 +106,15 @@ const loadObjects = async (
   }
 }
 
+const spansOf = (known: KnownObjects, record: ObjectTime): FreeSpans | undefined =>
+  known.freeOf.get(objectOf(record))?.[flowOf(record)]
+
+const occupySpans = (known: KnownObjects, spans: FreeSpans, record: ObjectTime): void => {
+  known.spanCount -= spans.length / 2
+  occupy(spans, record)
+  known.spanCount += spans.length / 2
+}
+
 /**
  * Add to `possible` the records of a location that may be stored already, or that were sent more than once in the step.
  * Note the times of all records. Records of unknown objects go to `unknown`.
@@ -105,15 +127,13 @@ const examine = (
 ): void => {
   for (const entry of entries) {
     const { record, superseded } = entry
-    const spans = known.freeOf.get(objectOf(record))?.[flowOf(record)]
+    const spans = spansOf(known, record)
     if (spans === undefined) {
       unknown.push(entry)
       continue
     }
     if (superseded !== undefined || !isFree(spans, record)) possible.push(entry)
-    known.spanCount -= spans.length / 2
-    occupy(spans, record)
-    known.spanCount += spans.length / 2
+    occupySpans(known, spans, record)
   }
 }
 
@@ -176,7 +196,6 @@ export const correctionFinder = (db: ClickHouse): CorrectionFinder => {
   }
   return {
     find: async (records, stored) => {
-      if (known.freeOf.size > maxKnown.objects || known.spanCount > maxKnown.spans) drop()
       const possible = await possibleCorrections(db, known, records, stored)
       const corrections = new Map<string, readonly MeterCorrectionRow[]>()
       if (possible.length === 0) return corrections
@@ -191,6 +210,15 @@ export const correctionFinder = (db: ClickHouse): CorrectionFinder => {
         }
       }
       return corrections
+    },
+    trim: () => {
+      if (known.freeOf.size > maxKnown.objects || known.spanCount > maxKnown.spans) drop()
+    },
+    occupyIfFree: record => {
+      const spans = spansOf(known, record)
+      if (spans === undefined || !isFree(spans, record)) return false
+      occupySpans(known, spans, record)
+      return true
     },
     drop,
   }

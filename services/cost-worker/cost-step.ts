@@ -1,11 +1,12 @@
 import { defaultLoadLimits } from '../domain/recost/recost-load.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
+import type { PlainRows } from '../platform/clickhouse/encoding/fast-path/plain-rows.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import type { MeterReadingRow } from '../platform/clickhouse/readings/meter-readings.ts'
 import type { BatchFailureRow } from '../platform/clickhouse/readings/receipts.ts'
 import { runInTimeSlices, startTimeSlices } from '../platform/concurrency/time-slices.ts'
 import type { CachedPricing, PricingCache, PricingRequest } from '../platform/pricing-cache/pricing-cache.ts'
-import { type CorrectionFinder, type Corrections, correctionFinder } from './correction-finder.ts'
+import { type CorrectionFinder, type Corrections, correctionFinder, type ObjectTime } from './correction-finder.ts'
 import { costReadings, type NewestReadings, type ReadingToStore } from './cost-readings.ts'
 import {
   type ChangeSets,
@@ -17,6 +18,7 @@ import {
 } from './cost-requests.ts'
 import type { PoisonRecord } from './dead-letter.ts'
 import { type EstimateIndex, estimateIndex } from './estimate-index.ts'
+import { costPlainRecords, type StepColumns } from './plain-records.ts'
 import { costAlone, costInSteps, isCounted, isLong, type RecordToCost } from './record-to-cost.ts'
 import { defaultRowRangeLimits } from './recost/cost-ranges.ts'
 import { mergeRequests, orderRequests, type ReceivedRequest, shareRequests } from './recost/merge-requests.ts'
@@ -35,6 +37,8 @@ export type RecordsByLocation = ReadonlyMap<string, readonly RecordToCost[]>
 export type StepResult = ReplacedReadings & {
   /** Rows that are not stored yet. */
   readonly rows: readonly MeterCostRow[]
+  /** Plain rows of the step; not stored yet. */
+  readonly plain: PlainRows | null
   /** Corrections of all records of the step. They are stored with the rows of their records. */
   readonly corrections: Corrections
   /** Number of all rows and cost pieces of the step, stored or not. */
@@ -52,6 +56,8 @@ export type StepResult = ReplacedReadings & {
 /** Records, readings and requests of a step. */
 export type StepInput = {
   readonly records: RecordsByLocation
+  /** Rows of the records that `costPlain` costed. */
+  readonly plain?: PlainRows | null
   readonly readings: readonly ReadingToStore[]
   readonly requests: readonly ReceivedRequest[]
 }
@@ -71,6 +77,8 @@ export type CostStepOptions = {
 
 /** Calculates the rows of steps. Two steps can run at the same time if they have no location in common. */
 export type CostStep = {
+  /** Cost the plain records of a step before `run` costs the others. See `costPlainRecords`. */
+  readonly costPlain: (records: StepColumns, isExcluded: (object: ObjectTime) => boolean) => Promise<PlainRows | null>
   readonly run: (input: StepInput, options: CostStepOptions) => Promise<StepResult>
   /** The newest known reading of each register. */
   readonly newestReadings: NewestReadings
@@ -208,7 +216,7 @@ const withIntervals = (records: RecordsByLocation, intervals: readonly RecordToC
  */
 const runStep = async (
   dependencies: Dependencies,
-  { records, readings, requests }: StepInput,
+  { records, plain = null, readings, requests }: StepInput,
   { stored, store, canDefer, isSlowWork = false }: CostStepOptions,
 ): Promise<StepResult> => {
   const { db, pricing, corrections: finder, estimates, newestReadings } = dependencies
@@ -241,10 +249,13 @@ const runStep = async (
     deferred = await costRequests(dependencies, deferred, stored, new Map(), progress)
   }
   const { poison, failedRequests, slowRequests } = progress
+  const { rows, pieces } = buffer.totals()
+  const plainCount = plain?.rows.length ?? 0
   return {
     rows: buffer.rows(),
+    plain,
     corrections,
-    costed: buffer.totals(),
+    costed: { rows: rows + plainCount, pieces: pieces + plainCount },
     readings: readingsResult.readings,
     failures: readingsResult.failures,
     ...replacedReadings,
@@ -278,6 +289,10 @@ export const createCostStep = (
   }
   return {
     newestReadings,
+    costPlain: (records, isExcluded) => {
+      corrections.trim()
+      return costPlainRecords(records, dependencies, isExcluded)
+    },
     run: (input, options) => runStep(dependencies, input, options),
     drop: () => {
       tiers.drop()

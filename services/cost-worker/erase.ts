@@ -38,6 +38,8 @@ export type Eraser = {
   readonly loadRequested: (requests: readonly StoredRowRequest[]) => Promise<void>
   /** Return rows or readings without those of erased objects. An erasure can start while rows are being costed. */
   readonly withoutErasedRows: <T extends LocationAndDevice>(objects: readonly T[]) => readonly T[]
+  /** Return whether no erasure names the location or the device. */
+  readonly isActive: (object: LocationAndDevice) => boolean
   /** Return records without those of erased objects. */
   readonly withoutErasedRecords: (records: Records) => Records
   /**
@@ -93,7 +95,7 @@ export const createEraser = ({ database, clickHouse, requestRecosts, onProgress 
 
   // An id is unique over all accounts.
   const isActive = ({ locationId, deviceId }: LocationAndDevice): boolean =>
-    !erased.has(locationId) && (deviceId === null || !erased.has(deviceId))
+    erased.size === 0 || (!erased.has(locationId) && (deviceId === null || !erased.has(deviceId)))
 
   const eraseOne = async (erasure: Erasure): Promise<void> => {
     const lost = await lostEnergyOf(clickHouse, erasure)
@@ -114,6 +116,7 @@ export const createEraser = ({ database, clickHouse, requestRecosts, onProgress 
         if (erasure !== null) remember(erasure)
       }
     },
+    isActive,
     withoutErasedRows: objects => (erased.size === 0 ? objects : objects.filter(isActive)),
     withoutErasedRecords: records => {
       if (erased.size === 0) return records

@@ -7,7 +7,9 @@ import type { RecordToCost } from './record-to-cost.ts'
 export type EstimateIndex = {
   /** Add the objects of a step's estimates. The first call reads the stored objects. */
   readonly addRecords: (records: ReadonlyMap<string, readonly RecordToCost[]>) => Promise<void>
-  readonly has: (record: RecordToCost['record']) => boolean
+  /** Return whether the stored objects are read. */
+  readonly isLoaded: () => boolean
+  readonly has: (record: Pick<RecordToCost['record'], 'locationId' | 'deviceId'>) => boolean
   /** Drop the index. The next call of `addRecords` reads it again. */
   readonly drop: () => void
 }
@@ -41,6 +43,7 @@ export const estimateIndex = (db: ClickHouse): EstimateIndex => {
         for (const { record } of entries) if (isEstimate(record)) knownObjects.add(keyOf(record))
       }
     },
+    isLoaded: () => knownObjects !== null,
     has: record => knownObjects !== null && knownObjects.size > 0 && knownObjects.has(keyOf(record)),
     drop: () => {
       knownObjects = null

@@ -58,12 +58,13 @@ const partitionKeyPattern = /^acc_[0-9a-f]{24}\/(loc_[0-9a-f]{24})$/
 
 /**
  * Return the outcome of a step in each of its partitions. A chunk that cannot be read counts as the location in its
- * key. Poison without a location, such as a request or foreign bytes, does not count.
+ * key. `plain`: partitions of the locations whose records were costed as plain rows. Poison without a location, such as a request or foreign bytes, does not count.
  */
 export const partitionOutcomes = (
   records: ReadonlyMap<string, readonly Pick<RecordToCost, 'origin'>[]>,
   poison: readonly { readonly entry: { readonly record: Pick<PoisonRecord['entry']['record'], 'locationId'> } }[],
   unreadable: readonly Pick<DeadLetter, 'partition' | 'position' | 'key'>[],
+  plain: ReadonlyMap<string, number> = new Map(),
 ): ReadonlyMap<number, PartitionOutcome> => {
   const outcomes = new Map<number, { readonly seen: string[]; readonly failing: Set<string> }>()
   const outcomeOf = (partition: number) => {
@@ -78,9 +79,10 @@ export const partitionOutcomes = (
     partitionOutcome.seen.push(locationId)
     if ((failed.get(locationId) ?? 0) >= entries.length) partitionOutcome.failing.add(locationId)
   }
+  for (const [locationId, partition] of plain) outcomeOf(partition).seen.push(locationId)
   for (const { partition, position, key } of unreadable) {
     const locationId = position < 0 ? partitionKeyPattern.exec(key)?.[1] : undefined
-    if (locationId === undefined || records.has(locationId)) continue
+    if (locationId === undefined || records.has(locationId) || plain.has(locationId)) continue
     const partitionOutcome = outcomeOf(partition)
     if (!partitionOutcome.failing.has(locationId)) partitionOutcome.seen.push(locationId)
     partitionOutcome.failing.add(locationId)

@@ -4,6 +4,7 @@ import type { Interval } from '../domain/interval.ts'
 import type { VersionedRecord } from '../domain/recost/change-set.ts'
 import type { AccumulatorChange, AccumulatorCounts } from '../domain/tariff/accumulator.ts'
 import { hasTieredPrices } from '../domain/tariff/snapshot.ts'
+import type { TariffDirection } from '../domain/tariff/tariff.ts'
 import { type PiecePacker, piecePacker } from '../platform/clickhouse/encoding/packed-pieces.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import type { Assignment, StoredMessage } from '../platform/log/log.ts'
@@ -29,9 +30,10 @@ export type MessageOrigin = {
 
 const noSources: readonly string[] = []
 
-const sourcesOf = (cachedPricing: CachedPricing, { record }: RecordToCost): readonly string[] => {
-  if (record.tariffDirection === 'LOCAL') return noSources
-  const source = record.tariffDirection === 'EXPORT' ? cachedPricing.exportSourceId : cachedPricing.importSourceId
+/** Return the market source of the prices of a direction, if there is one. */
+export const sourcesOf = (cachedPricing: CachedPricing, direction: TariffDirection): readonly string[] => {
+  if (direction === 'LOCAL') return noSources
+  const source = direction === 'EXPORT' ? cachedPricing.exportSourceId : cachedPricing.importSourceId
   return source === null ? noSources : [source]
 }
 
@@ -60,7 +62,7 @@ export const rowOf = (entry: RecordToCost, cost: RecordCost, cachedPricing: Cach
     confidence,
     pieces: cost.pieces,
     tariffIds: cost.tariffIds,
-    marketSourceIds: sourcesOf(cachedPricing, entry),
+    marketSourceIds: sourcesOf(cachedPricing, record.tariffDirection),
     pricingRevision: cachedPricing.revision,
     priceRevision: cachedPricing.priceRevision,
     batchId: part.batchId,

@@ -1,3 +1,4 @@
+import type { PlainRows } from '../platform/clickhouse/encoding/fast-path/plain-rows.ts'
 import { startTimeSlices } from '../platform/concurrency/time-slices.ts'
 import { Failure, isFailure } from '../platform/failure.ts'
 import type { Codec } from '../platform/log/avro/codec.ts'
@@ -9,10 +10,19 @@ import { withObjects } from '../platform/log/refused-objects.ts'
 import { fromReplayHeader } from '../platform/log/replay-header.ts'
 import { rowVersionOf } from '../platform/log/row-version.ts'
 import { fromWarningsHeader } from '../platform/log/warnings-header.ts'
-import type { AcceptedRecord, RecordChunk } from '../record-bytes/accepted-record.ts'
+import type { AcceptedRecord } from '../record-bytes/accepted-record.ts'
+import { encodeRecordChunk } from '../record-bytes/record-chunk.ts'
+import {
+  addChunkToColumns,
+  type ColumnLocation,
+  partOf,
+  recordColumns,
+  recordInRow,
+} from '../record-bytes/record-columns.ts'
 import { type ReadingToStore, readingsOfChunk } from './cost-readings.ts'
 import { deadLetterOf } from './dead-letter.ts'
 import type { Eraser } from './erase.ts'
+import { plainPartitions, type StepColumns } from './plain-records.ts'
 import type { MessageOrigin, RecordToCost } from './record-to-cost.ts'
 import type { ReceivedRequest } from './recost/merge-requests.ts'
 
@@ -22,6 +32,9 @@ export type FetchedMessages = { readonly assignment: Assignment; readonly messag
 /** Content of a step. `records` are by location, in the order of the partition, and each record id is there once. */
 export type Step = {
   readonly records: ReadonlyMap<string, readonly RecordToCost[]>
+  /** Rows of the plain records, which are not in `records`, and the partitions of their locations. */
+  readonly plain: PlainRows | null
+  readonly plainPartitions: ReadonlyMap<string, number>
   readonly partitionCounts: ReadonlyMap<number, PartitionCounts>
   readonly submissions: readonly Submission[]
   readonly chunks: readonly ChunkHeaders[]
@@ -58,7 +71,9 @@ const emptyCounts = (): StepCounts => ({ read: 0, superseded: 0, unreadable: 0, 
 /** Return whether a message is a replayed dead letter. */
 export const isReplay = ({ message }: MessageOrigin): boolean => message.headers['replay'] !== undefined
 
-type StepDraft = {
+/** Decoded messages. The records of `columns` are not in `records` yet. */
+export type StepDraft = {
+  readonly columns: StepColumns
   readonly records: Map<string, RecordToCost[]>
   /** Indexes by record id, for locations with many records. */
   readonly indexesByLocation: Map<string, Map<string, number>>
@@ -73,6 +88,9 @@ type StepDraft = {
 
 /** Records of a location up to which a record is searched without an index. */
 const maxScannedRecords = 8
+
+/** Records that are added between two checks of the time slice. */
+const recordsPerCheck = 64
 
 /** Return the index of a record among those of its location; -1 if it is new. */
 const findRecordIndex = (
@@ -138,28 +156,61 @@ const addRecord = (step: StepDraft, entry: RecordToCost): void => {
   }
 }
 
-/** Add the records of a chunk. */
-const addChunk = (step: StepDraft, chunk: RecordChunk, headers: ChunkHeaders, origin: MessageOrigin): void => {
+/** Add the record of a row. */
+const addRow = (step: StepDraft, row: number): void => {
+  const { columns } = step
+  const part = partOf(columns, row)
+  const { firstVersion, firstSourceVersion, origin } = part.source
+  const position = BigInt(columns.position[row] as number)
+  const version = firstVersion + position
+  addRecord(step, {
+    record: recordInRow(columns, row),
+    part,
+    version,
+    sourceVersion: firstSourceVersion === firstVersion ? version : firstSourceVersion + position,
+    origin,
+  })
+}
+
+/** Add the records of a chunk to the columns. */
+const addChunk = (step: StepDraft, value: Buffer, at: number, headers: ChunkHeaders, origin: MessageOrigin): void => {
+  const { columns } = step
+  const partCount = columns.parts.length
   const firstVersion = rowVersionOf(headers.generation, origin.message.offset, 0)
-  const firstSourceVersion = sourceVersionOf(headers, origin)
-  // Throws if the last position does not fit into a version.
-  const count = chunk.parts.reduce((sum, { records }) => sum + records.length, 0)
-  rowVersionOf(headers.generation, origin.message.offset, count)
-  let position = 0n
-  for (const part of chunk.parts) {
-    for (const record of part.records) {
-      const version = firstVersion + position
-      addRecord(step, {
-        record,
-        part,
-        version,
-        sourceVersion: firstSourceVersion === firstVersion ? version : firstSourceVersion + position,
-        origin,
-      })
-      position += 1n
+  const source = { firstVersion, firstSourceVersion: sourceVersionOf(headers, origin), origin }
+  const count = addChunkToColumns(columns, value, at, source, records => {
+    // Throws if the last position does not fit into a version.
+    rowVersionOf(headers.generation, origin.message.offset, records)
+  })
+  if (isReplay(origin))
+    for (const { locations } of columns.parts.slice(partCount))
+      for (const index of locations) (columns.locations[index] as ColumnLocation).isPlain = false
+  countsOf(step.partitionCounts, origin).read += count
+}
+
+/**
+ * Cost the plain records, and add the others to `records`: those that `costPlain` leaves, and those of locations that
+ * have also other input in the step.
+ */
+export const completeStep = async (
+  step: StepDraft,
+  costPlain: (records: StepColumns) => Promise<PlainRows | null>,
+): Promise<Step> => {
+  const { columns, readings, requests } = step
+  const mixed = new Set(readings.map(({ row }) => row.locationId))
+  for (const location of columns.locations) location.isPlain &&= requests.length === 0 && !mixed.has(location.id)
+  const plain = await costPlain(columns)
+  const timeSlice = startTimeSlices()
+  let added = 0
+  for (const location of columns.locations) {
+    if (location.isPlain) continue
+    for (let row = location.first; row >= 0; row = columns.next[row] as number) {
+      added += 1
+      if (added % recordsPerCheck === 0 && timeSlice.isOver()) await timeSlice.pause()
+      addRow(step, row)
     }
   }
-  countsOf(step.partitionCounts, origin).read += count
+  return { ...step, plain, plainPartitions: plainPartitions(plain, columns) }
 }
 
 /** Add register readings. */
@@ -175,11 +226,20 @@ const addMessage = async (
   step: StepDraft,
   assignment: Assignment,
   message: StoredMessage,
-  codec: Pick<Codec, 'decodeMeterMessage'>,
+  codec: Pick<Codec, 'decodeMeterMessage' | 'readChunk'>,
 ): Promise<void> => {
   const headers = fromHeaders(message.headers)
-  const content = await codec.decodeMeterMessage(message.value)
   const origin = { assignment, message }
+  const isChunk = codec.readChunk(message.value, (value, at) => {
+    addChunk(step, value, at, headers, origin)
+    return true
+  })
+  if (isChunk === true) {
+    partitionCountsOf(step.partitionCounts, origin).appendedAt.push(message.timestamp)
+    step.chunks.push(headers)
+    return
+  }
+  const content = await codec.decodeMeterMessage(message.value)
   if (content.kind === 'submission') {
     const warnings = fromWarningsHeader(message.headers)
     step.submissions.push({
@@ -196,7 +256,7 @@ const addMessage = async (
     step.requests.push({ request: content, version: rowVersionOf(headers.generation, message.offset, 0), origin })
   } else {
     partitionCountsOf(step.partitionCounts, origin).appendedAt.push(message.timestamp)
-    if (content.kind === 'records') addChunk(step, content, headers, origin)
+    if (content.kind === 'records') addChunk(step, encodeRecordChunk(content, 0), 0, headers, origin)
     else addReadings(step, content, headers, origin)
     step.chunks.push(headers)
   }
@@ -212,16 +272,20 @@ const tryReadHeaders = (message: StoredMessage): ChunkHeaders | null => {
   }
 }
 
+const bytesOf = (fetched: readonly FetchedMessages[]): number =>
+  fetched.reduce((sum, { messages }) => messages.reduce((own, { value }) => own + value.length, sum), 0)
+
 /**
  * Decode the messages of a step. An unreadable message becomes poison, and the other messages continue. Throws if the
  * schema registry is unavailable. The records of a location keep the order of their partition.
  */
 export const readStep = async (
   fetched: readonly FetchedMessages[],
-  codec: Pick<Codec, 'decodeMeterMessage'>,
+  codec: Pick<Codec, 'decodeMeterMessage' | 'readChunk'>,
   at: number,
-): Promise<Step> => {
+): Promise<StepDraft> => {
   const step: StepDraft = {
+    columns: recordColumns(bytesOf(fetched)),
     records: new Map(),
     indexesByLocation: new Map(),
     partitionCounts: new Map(),

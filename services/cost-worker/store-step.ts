@@ -1,5 +1,6 @@
 import type { ClickHouse, NativeRows } from '../platform/clickhouse/clickhouse.ts'
 import { meterCostBlockInSteps } from '../platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
+import type { PlainRows } from '../platform/clickhouse/encoding/fast-path/plain-rows.ts'
 import { insertRows } from '../platform/clickhouse/insert-rows.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { earlierValueColumns } from '../platform/clickhouse/readings/earlier-values.ts'
@@ -39,15 +40,19 @@ export type StoreOptions = {
 }
 
 /** Result of a step without its rows and their corrections. */
-export type RestOfStep = Omit<StepResult, 'rows' | 'corrections'>
+export type RestOfStep = Omit<StepResult, 'rows' | 'plain' | 'corrections'>
 
 /** Stores the effects of steps durably. */
 export type StepStore = {
   /**
-   * Store cost rows, after the corrections of their records. A step can store some rows before it ends. The rows are
+   * Store cost rows and plain rows, after the corrections of their records. A step can store some rows before it ends. The rows are
    * encoded before the function waits for the store.
    */
-  readonly storeRows: (rows: readonly MeterCostRow[], corrections: Corrections) => Promise<void>
+  readonly storeRows: (
+    rows: readonly MeterCostRow[],
+    corrections: Corrections,
+    plain?: PlainRows | null,
+  ) => Promise<void>
   /** Store dead letters, deferred requests, failures and, last, readings. Return the dead letters. */
   readonly storeRest: (step: StepSummary, result: RestOfStep) => Promise<readonly DeadLetterEntry[]>
 }
@@ -128,11 +133,11 @@ export const stepStore = (options: StoreOptions): StepStore => {
   const { clickHouse, metrics, at } = options
   return {
     // The promise must not reference the rows: they would stay in memory during the insert.
-    storeRows: (rows, corrections) => {
-      if (rows.length === 0) return Promise.resolve()
+    storeRows: (rows, corrections, plain = null) => {
+      if (rows.length === 0 && plain === null) return Promise.resolve()
       const unpriced = countUnpriced(rows)
       const corrected = storeCorrections(clickHouse, corrections, rows)
-      return Promise.all([runInTimeSlices(meterCostBlockInSteps(rows)), corrected]).then(([block]) =>
+      return Promise.all([runInTimeSlices(meterCostBlockInSteps(rows, plain)), corrected]).then(([block]) =>
         storeBlock(options, block, unpriced),
       )
     },

@@ -10,7 +10,7 @@ import { commitPointsOf } from './partition-buffer.ts'
 import { type PendingStep, pendingStep } from './pending-steps.ts'
 import { slowTasksOfRequests, splitStep } from './slow-work/split-step.ts'
 import { heavyLocations } from './slow-work/step-load.ts'
-import { dropErased, type FetchedMessages, readStep, type Step, summaryOf } from './step.ts'
+import { completeStep, dropErased, type FetchedMessages, readStep, type Step, summaryOf } from './step.ts'
 import { nextStepBytes } from './step-pace.ts'
 import { type RestOfStep, writeReceipts } from './store-step.ts'
 
@@ -28,15 +28,19 @@ const capacityPollMs = 20
 const drainMs = 8_000
 const maxBackoffMs = 5_000
 
-const requestsOf = ({ requests }: Step): readonly StoredRowRequest[] => requests.map(({ request }) => request)
+const requestsOf = ({ requests }: Pick<Step, 'requests'>): readonly StoredRowRequest[] =>
+  requests.map(({ request }) => request)
 
-/** Gather: decode the messages of a step and remove the records of erased objects. */
+/** Gather: decode the messages of a step, cost its plain records, and remove the records of erased objects. */
 const readWithoutErased = async (
-  { options: { codec, at }, eraser }: Worker,
+  { options: { codec, at }, costStep, eraser, slowLoop }: Worker,
   fetched: readonly FetchedMessages[],
 ): Promise<Step> => {
-  const step = await readStep(fetched, codec, at())
-  await eraser.loadRequested(requestsOf(step))
+  const read = await readStep(fetched, codec, at())
+  await eraser.loadRequested(requestsOf(read))
+  const step = await completeStep(read, records =>
+    costStep.costPlain(records, place => slowLoop.isBusy(place.locationId) || !eraser.isActive(place)),
+  )
   return dropErased(step, eraser)
 }
 
@@ -65,11 +69,11 @@ const startStoring = (
   worker: Worker,
   pending: PendingStep,
   requests: readonly StoredRowRequest[],
-  { rows, corrections, ...result }: StepResult,
+  { rows, plain, corrections, ...result }: StepResult,
 ): Promise<void> => {
   const startedAt = performance.now()
   // An erasure during the calculation removes the rows of its objects.
-  const rowsStored = worker.store.storeRows(worker.eraser.withoutErasedRows(rows), corrections)
+  const rowsStored = worker.store.storeRows(worker.eraser.withoutErasedRows(rows), corrections, plain)
   return finishStoring(worker, rowsStored, pending, requests, result, startedAt)
 }
 
@@ -123,7 +127,7 @@ const runStep = async (worker: Worker, fetched: readonly FetchedMessages[]): Pro
   state.nextBytes = nextStepBytes(state.nextBytes, fetched, result.costed.pieces)
   await state.storing
   await commitIfDue(worker, commitEveryMs)
-  if (failures.mustStop(step.records, result.poison, step.poison)) return
+  if (failures.mustStop(step.records, result.poison, step.poison, step.plainPartitions)) return
   options.metrics.stepSeconds.observe({ phase: 'settle' }, (performance.now() - startedAt) / 1000)
   const requests = requestsOf(step)
   state.storing = startStoring(worker, stepToStore, requests, result)

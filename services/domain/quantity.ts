@@ -100,13 +100,19 @@ export const shareWithin = (amount: bigint, { start, end }: Interval, part: Inte
     ? amount
     : cumulativeShare(amount, part.end - start, end - start) - cumulativeShare(amount, part.start - start, end - start)
 
+/**
+ * Multiply a safe integer by a factor in 1e-9, as `timesNano` does. NaN if the result is not exact in doubles.
+ */
+export const timesNanoSmall = (a: number, b: number): number => {
+  const exactQuotient = mulDivSmall(Math.abs(a), Math.abs(b), 1e9)
+  return a < 0 === b < 0 ? exactQuotient : 0 - exactQuotient
+}
+
 /** Multiply by a factor in 1e-9: a × b / 1e9, half to even. */
 export const timesNano = (a: bigint, b: bigint): bigint => {
   if (isSafe(a) && isSafe(b)) {
-    const numberA = Number(a)
-    const numberB = Number(b)
-    const exactQuotient = mulDivSmall(Math.abs(numberA), Math.abs(numberB), 1e9)
-    if (!Number.isNaN(exactQuotient)) return BigInt(numberA < 0 === numberB < 0 ? exactQuotient : 0 - exactQuotient)
+    const exactQuotient = timesNanoSmall(Number(a), Number(b))
+    if (!Number.isNaN(exactQuotient)) return BigInt(exactQuotient)
   }
   return mulDivHalfEven(a, b, 1_000_000_000n)
 }

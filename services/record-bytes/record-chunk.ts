@@ -57,8 +57,8 @@ const wordAt = (bytes: Uint8Array, at: number): number =>
   (bytes[at + 3] as number)
 
 const prefixLength = 4
-const flows: readonly MeterRecord['energyFlowDirection'][] = ['INBOUND', 'OUTBOUND']
-const directions: readonly MeterRecord['tariffDirection'][] = ['IMPORT', 'EXPORT', 'LOCAL']
+export const flows: readonly MeterRecord['energyFlowDirection'][] = ['INBOUND', 'OUTBOUND']
+export const directions: readonly MeterRecord['tariffDirection'][] = ['IMPORT', 'EXPORT', 'LOCAL']
 
 /**
  * Encode a chunk of records after `reserved` bytes for a header. The bytes equal those of a general Avro codec with the
@@ -155,22 +155,33 @@ export const joinParts = (parts: readonly EncodedPart[], reserved: number): Buff
  * Decode a chunk of records with the current schema, from `at` to the end of the buffer. Throws a RangeError for other
  * bytes.
  */
-export const decodeRecordChunk = (bytes: Buffer, at: number): RecordChunk => {
+export const decodeRecordChunk = (bytes: Buffer, at: number): RecordChunk => ({
+  kind: 'records',
+  parts: readParts(bytes, at, readPart),
+})
+
+/** Read the parts of a chunk, as `decodeRecordChunk` does. */
+export const readParts = <T>(bytes: Buffer, at: number, read: (from: AvroReader) => T): T[] => {
   const from: AvroReader = { bytes, at }
   if (readInt(from) !== 0) throw new RangeError('The message is not a chunk of records.')
-  const parts = readArray(from, readPart)
+  const parts = readArray(from, read)
   if (from.at !== bytes.length) throw new RangeError('The message has bytes after its last part.')
-  return { kind: 'records', parts }
+  return parts
 }
 
-const readLocation = idTexts('loc_')
-const readDevice = idTexts('dev_')
+export const readLocation = idTexts('loc_')
+export const readDevice = idTexts('dev_')
+
+/** Read the header of a part. */
+export const readPartHeader = (from: AvroReader): Omit<RecordPart, 'records'> => ({
+  accountId: `acc_${readDigits(from)}`,
+  liveMode: from.bytes[from.at++] === 1,
+  batchId: readInt(from) === 0 ? null : `bat_${readDigits(from)}`,
+  receivedAt: readLong(from),
+})
 
 const readPart = (from: AvroReader): RecordPart => {
-  const accountId = `acc_${readDigits(from)}`
-  const liveMode = from.bytes[from.at++] === 1
-  const batchId = readInt(from) === 0 ? null : `bat_${readDigits(from)}`
-  const receivedAt = readLong(from)
+  const { accountId, liveMode, batchId, receivedAt } = readPartHeader(from)
   const locations = readArray(from, readLocation)
   const devices = readArray(from, readDevice)
   return {
@@ -182,7 +193,12 @@ const readPart = (from: AvroReader): RecordPart => {
   }
 }
 
-const readRecord = (from: AvroReader, locations: readonly string[], devices: readonly string[]): AcceptedRecord => {
+/** Read a record. Throws a RangeError if an index or symbol is out of range. */
+export const readRecord = (
+  from: AvroReader,
+  locations: readonly string[],
+  devices: readonly string[],
+): AcceptedRecord => {
   const locationId = locations[readInt(from)]
   const device = readInt(from)
   const deviceId = device === -1 ? null : devices[device]

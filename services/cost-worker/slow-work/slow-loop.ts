@@ -88,7 +88,12 @@ const costBatch = async (dependencies: SlowLoopDependencies, state: LoopState, b
     requests,
   }
   const activeOf = (all: StepResult['rows']) => eraser.withoutErasedRows(all)
-  const { rows, corrections, ...result } = await costStep.run(input, {
+  const {
+    rows,
+    plain: _,
+    corrections,
+    ...result
+  } = await costStep.run(input, {
     stored: Promise.resolve(),
     store: (buffered, own) => storeRows(dependencies, state, { rows: activeOf(buffered), corrections: own }),
     canDefer: canDefer(),

@@ -1,10 +1,11 @@
 import { dayMs, type Interval } from '../interval.ts'
-import { costOf, divideHalfEven, type Energy, type Money } from '../quantity.ts'
+import { costOf, divideHalfEven, type Energy, type Money, type Price } from '../quantity.ts'
 import { fullConfidence, type MeterRecord } from '../record/record.ts'
 import type { AccumulatorChange, AccumulatorCounts } from '../tariff/accumulator.ts'
 import { noAccumulatorCounts } from '../tariff/accumulator.ts'
 import { atMarketPrice, getPlanDay, type PriceSegment, segmentIndex } from '../tariff/price-plan.ts'
-import { type DirectionPrices, type PricePeriod, type PricingSnapshot, pricePeriodIndex } from '../tariff/snapshot.ts'
+import { hasTieredPrices, type PricePeriod, type PricingSnapshot, pricePeriodIndex } from '../tariff/snapshot.ts'
+import type { TariffDirection } from '../tariff/tariff.ts'
 import { addToMean, confidenceOfMean, createMean } from './confidence-mean.ts'
 import { type CostPiece, isProvisional, unpricedPiece } from './cost-piece.ts'
 import {
@@ -97,10 +98,21 @@ const confidencesOf = ({ confidence: recordConfidence }: MeterRecord, { weight, 
   }
 }
 
-/** Cost a record that lies within one price segment without tiers: the most frequent case. */
-const costAtOnePrice = (prices: DirectionPrices, record: MeterRecord): RecordCost | undefined => {
-  const { start, end, energy } = record
-  const pricePeriod = prices.pricePeriods[pricePeriodIndex(prices.pricePeriods, start)] as PricePeriod
+/** Price of a whole record. `confidence` is in 1e-6. */
+type OnlyPrice = { readonly pricePeriod: PricePeriod; readonly price: Price; readonly confidence: number }
+
+/**
+ * Return the price of an interval that lies within one price segment of a direction without tiers: the most frequent
+ * case. Otherwise undefined.
+ */
+export const onlyPriceOf = (
+  snapshot: PricingSnapshot,
+  direction: TariffDirection,
+  { start, end }: Interval,
+): OnlyPrice | undefined => {
+  if (hasTieredPrices(snapshot, direction)) return undefined
+  const { pricePeriods } = snapshot.directions[direction]
+  const pricePeriod = pricePeriods[pricePeriodIndex(pricePeriods, start)] as PricePeriod
   const dayIndex = Math.floor(start / dayMs)
   const day = getPlanDay(pricePeriod.plan, dayIndex)
   const index = segmentIndex(day, start)
@@ -109,14 +121,26 @@ const costAtOnePrice = (prices: DirectionPrices, record: MeterRecord): RecordCos
     segmentEnd = Math.min(segmentEnd, until)
   })
   if (end > segmentEnd || segment.commodity.length === 0) return undefined
-  const cost = costOf(energy, segment.price)
-  const confidence = pieceConfidence(pricePeriod, segment)
+  return { pricePeriod, price: segment.price, confidence: pieceConfidence(pricePeriod, segment) }
+}
+
+/** Cost a record without tiers and without covered parts, if it lies within one price. */
+const costAtOnePrice = (
+  snapshot: PricingSnapshot,
+  record: MeterRecord,
+  covered: readonly Interval[],
+): RecordCost | undefined => {
+  const { start, end, energy } = record
+  const only = covered.length > 0 ? undefined : onlyPriceOf(snapshot, record.tariffDirection, record)
+  if (only === undefined) return undefined
+  const { pricePeriod, price, confidence } = only
+  const cost = costOf(energy, price)
   const { commodityId, nonCommodityId } = pricePeriod
   const piece: TariffPiece = {
     start,
     end,
     energy,
-    price: segment.price,
+    price,
     tier: 0n,
     cost,
     confidence,
@@ -178,18 +202,6 @@ const costOfPieces = (cutting: RecordCutting): RecordCost => {
   }
 }
 
-/** Cost a record without tiers and without covered parts, if it lies within one price. */
-const tryCostAtOnePrice = (
-  snapshot: PricingSnapshot,
-  record: MeterRecord,
-  covered: readonly Interval[],
-): RecordCost | undefined => {
-  const prices = snapshot.directions[record.tariffDirection]
-  return prices.isTiered.COMMODITY || prices.isTiered.NON_COMMODITY || covered.length > 0
-    ? undefined
-    : costAtOnePrice(prices, record)
-}
-
 /**
  * Cost a record: cut it where price, tariff, tier or confidence changes and at the ends of `covered`, and charge each
  * piece.
@@ -207,7 +219,7 @@ export const costRecord = (
   counted: AccumulatorCounts = noAccumulatorCounts,
   covered: readonly Interval[] = noIntervals,
 ): RecordCost => {
-  const recordCost = tryCostAtOnePrice(snapshot, record, covered)
+  const recordCost = costAtOnePrice(snapshot, record, covered)
   if (recordCost !== undefined) return recordCost
   const cutting = startCutting(snapshot, record, counted, covered)
   while (!cutDay(cutting));
@@ -226,7 +238,7 @@ export function* costByDay(
   counted: AccumulatorCounts = noAccumulatorCounts,
   covered: readonly Interval[] = noIntervals,
 ): Generator<readonly CostPiece[], RecordCost, undefined> {
-  const recordCost = tryCostAtOnePrice(snapshot, record, covered)
+  const recordCost = costAtOnePrice(snapshot, record, covered)
   if (recordCost !== undefined) {
     yield recordCost.pieces
     return { ...recordCost, pieces: [] }

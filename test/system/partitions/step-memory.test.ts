@@ -18,18 +18,17 @@ const collectGarbage = (): void => {
   runInNewContext('gc')()
 }
 
-/** Collect weak references to the records that a codec decodes. */
-const watchRecords = (codec: Codec): readonly WeakRef<object>[] => {
-  const read: WeakRef<object>[] = []
-  const { decodeMeterMessage } = codec
-  const watched: Codec['decodeMeterMessage'] = async value => {
-    const content = await decodeMeterMessage(value)
-    if (content.kind === 'records')
-      for (const { records } of content.parts) read.push(...records.map(record => new WeakRef(record)))
-    return content
-  }
-  Object.assign(codec, { decodeMeterMessage: watched })
-  return read
+/** Collect weak references to the chunks that a codec reads. The records of a step refer to them. */
+const watchChunks = (codec: Codec): readonly WeakRef<object>[] => {
+  const chunks: WeakRef<object>[] = []
+  const { readChunk } = codec
+  const watched: Codec['readChunk'] = (value, read) =>
+    readChunk(value, (bytes, at) => {
+      chunks.push(new WeakRef(bytes))
+      return read(bytes, at)
+    })
+  Object.assign(codec, { readChunk: watched })
+  return chunks
 }
 
 const hours = 200
@@ -41,7 +40,7 @@ it('a worker releases the records of a step before its rows are stored and its r
     return bought(home, 1, new Date(start).toISOString(), new Date(start + 3_600_000).toISOString())
   })
   await fixture.client.ask('PUT', '/meters/interval', records)
-  const read = watchRecords(fixture.codec)
+  const read = watchChunks(fixture.codec)
   const alive = (): number => read.filter(one => one.deref() !== undefined).length
   const left: Record<string, number> = {}
   fixture.gate.insert = async ({ table }, go) => {
@@ -53,7 +52,7 @@ it('a worker releases the records of a step before its rows are stored and its r
   }
   await fixture.start()
   await fixture.waitUntilRead()
-  expect(read.length).toBe(hours)
+  expect(read.length).toBeGreaterThan(0)
   expect(left).toEqual({ meter_cost: 0, meter_batch_parts: 0, meter_batches: 0 })
   expect((await recordsOf(fixture.client, home)).length).toBe(hours)
 })

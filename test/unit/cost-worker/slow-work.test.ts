@@ -58,6 +58,8 @@ const stepOf = (records: readonly RecordToCost[]): Step => ({
   readings: [],
   requests: [],
   poison: [],
+  plain: null,
+  plainPartitions: new Map(),
 })
 
 const referencesOf = (records: ReadonlyMap<string, readonly RecordToCost[]>): readonly (string | null)[] =>

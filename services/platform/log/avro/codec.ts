@@ -14,6 +14,11 @@ export type Codec = {
   readonly encodeParts: (parts: readonly EncodedPart[]) => Buffer
   /** Throws `undecodable` for invalid bytes and `schema_unknown` for an unknown schema number. Neither is retriable. */
   readonly decodeMeterMessage: (value: Buffer) => Promise<MeterMessage>
+  /**
+   * Read a message that is a chunk of records of the current schema: `read` gets the index of its Avro value. Returns
+   * undefined for other messages. Throws as `decodeMeterMessage` does.
+   */
+  readonly readChunk: <T>(value: Buffer, read: (value: Buffer, at: number) => T) => T | undefined
   readonly encodeDeadLetter: (letter: DeadLetter) => Buffer
   readonly decodeDeadLetter: (value: Buffer) => Promise<DeadLetter>
   readonly encodeEvent: (event: EventEnvelope) => Buffer
@@ -70,20 +75,20 @@ export const openCodec = async (schemaIds: SchemaIds): Promise<Codec> => {
   )
   if (records === undefined || letters === undefined || events === undefined)
     throw new Error('A topic has no published schema.')
+  const readChunk: Codec['readChunk'] = (value, read) =>
+    value[0] === 0 && value.length > headerLength && value.readUInt32BE(1) === records.id && value[headerLength] === 0
+      ? decodeOrThrow(() => read(value, headerLength))
+      : undefined
   return {
     encodeMeterMessage: message =>
       message.kind === 'records'
         ? writeHeader(encodeRecordChunk(message, headerLength), records.id)
         : records.encode(wrapUnion(message)),
     encodeParts: parts => writeHeader(joinParts(parts, headerLength), records.id),
+    readChunk,
     decodeMeterMessage: async value => {
-      if (
-        value[0] === 0 &&
-        value.length > headerLength &&
-        value.readUInt32BE(1) === records.id &&
-        value[headerLength] === 0
-      )
-        return decodeOrThrow(() => decodeRecordChunk(value, headerLength))
+      const chunk = readChunk(value, decodeRecordChunk)
+      if (chunk !== undefined) return chunk
       const message = await records.decode(value)
       return decodeOrThrow(() => unwrapUnion(records.type, message))
     },

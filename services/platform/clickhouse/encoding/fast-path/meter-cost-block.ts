@@ -1,5 +1,6 @@
 import { numberFields, numberOf, recordFields, recordTexts } from '../../../../contract/metering/record-fields.ts'
 import type { CostPiece } from '../../../../domain/cost/cost-piece.ts'
+import { noOptions } from '../../../../domain/record/record.ts'
 import { putDigits } from '../../../../record-bytes/digits.ts'
 import type { NativeRows } from '../../clickhouse.ts'
 import type { MeterCostRow } from '../../meter-cost/meter-cost-row.ts'
@@ -16,22 +17,67 @@ import {
   writeBytes,
 } from './native-block.ts'
 import { writeEnds } from './native-types.ts'
+import { type PlainRows, plainWriters } from './plain-rows.ts'
 
 /**
- * Encode rows for an insert, in steps. Columns whose value is the table's default in every row are left out; these are
+ * Encode rows for an insert, in steps: plain rows in a block before the block of the others. Columns whose value is the table's default in every row are left out; these are
  * most columns of plain rows. Each column has its own loop: one loop for all types takes five times as long. Throws a
  * RangeError for ids and currencies of another form.
  */
-export function* meterCostBlockInSteps(rows: readonly MeterCostRow[]): Generator<void, NativeRows> {
+export function* meterCostBlockInSteps(
+  rows: readonly MeterCostRow[],
+  plain: PlainRows | null = null,
+): Generator<void, NativeRows> {
   const needed = neededColumns(rows)
+  if (plain !== null) {
+    const pricings = plain.rows.map(row => plain.pricings[plain.records.location[row] as number])
+    needed.sources ||= plain.rows.some(row => (plain.sourceIds[row] as readonly string[]).length > 0)
+    needed.priceRevision ||= pricings.some(pricing => pricing?.priceRevision !== 0n)
+  }
   yield
   const columns = [
     ...requiredColumns,
     ...optionColumns.filter(({ isNeeded }) => isNeeded(rows)).map(one => one.column),
     ...optionalColumns.filter(({ need }) => needed[need]).map(one => one.column),
   ]
-  return { table: 'meter_cost', columns, bytes: yield* encodeBlockInSteps(columns, rows) }
+  const blocks: Buffer[] = []
+  if (plain !== null) blocks.push(yield* encodeBlockInSteps(columnsOfPlain(columns, plain), plain.rows))
+  if (plain === null || rows.length > 0) blocks.push(yield* encodeBlockInSteps(columns, rows))
+  return { table: 'meter_cost', columns, bytes: blocks.length === 1 ? (blocks[0] as Buffer) : Buffer.concat(blocks) }
 }
+
+type RowColumns = readonly (FixedColumn<MeterCostRow> | BlockColumn<MeterCostRow>)[]
+
+/** Return the same columns for plain rows. */
+const columnsOfPlain = (
+  columns: RowColumns,
+  plain: PlainRows,
+): readonly (FixedColumn<number> | BlockColumn<number>)[] => {
+  const writers = plainWriters(plain)
+  return columns.map(one => {
+    const writer = writers.get(one.name)
+    if (writer !== undefined) return { ...writer, name: one.name, type: one.type }
+    if ('runs' in one) throw new RangeError(`The column ${one.name} needs a writer of plain rows.`)
+    return {
+      ...one,
+      write: (to, indexes) =>
+        one.write(
+          to,
+          indexes.map(() => defaultRow),
+        ),
+    }
+  })
+}
+
+/** Row with the defaults of the optional columns. */
+const defaultRow = {
+  ...noOptions,
+  energySubmitted: null,
+  pieces: [],
+  version: 0n,
+  sourceVersion: 0n,
+  isDeleted: false,
+} as Partial<MeterCostRow> as MeterCostRow
 
 /** Encode rows for an insert without a pause. */
 export const meterCostBlock = (rows: readonly MeterCostRow[]): NativeRows => runToEnd(meterCostBlockInSteps(rows))
