@@ -58,7 +58,8 @@ const partitionKeyPattern = /^acc_[0-9a-f]{24}\/(loc_[0-9a-f]{24})$/
 
 /**
  * Return the outcome of a step in each of its partitions. A chunk that cannot be read counts as the location in its
- * key. `plain`: partitions of the locations whose records were costed as plain rows. Poison without a location, such as a request or foreign bytes, does not count.
+ * key. `plain`: partitions of the locations whose records were costed as plain rows. Poison without a location, such as a
+ * request or foreign bytes, does not count.
  */
 export const partitionOutcomes = (
   records: ReadonlyMap<string, readonly Pick<RecordToCost, 'origin'>[]>,

@@ -45,8 +45,8 @@ export type RestOfStep = Omit<StepResult, 'rows' | 'plain' | 'corrections'>
 /** Stores the effects of steps durably. */
 export type StepStore = {
   /**
-   * Store cost rows and plain rows, after the corrections of their records. A step can store some rows before it ends. The rows are
-   * encoded before the function waits for the store.
+   * Store cost rows and plain rows, after the corrections of their records. A step can store some rows before it ends.
+   * The rows are encoded before the function waits for the store.
    */
   readonly storeRows: (
     rows: readonly MeterCostRow[],

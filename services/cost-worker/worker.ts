@@ -72,7 +72,8 @@ const startStoring = (
   { rows, plain, corrections, ...result }: StepResult,
 ): Promise<void> => {
   const startedAt = performance.now()
-  // An erasure during the calculation removes the rows of its objects.
+  // An erasure during the calculation removes the rows of its objects. The plain rows have none: their calculation left out
+  // the erased objects, and the next step loads the next erasures.
   const rowsStored = worker.store.storeRows(worker.eraser.withoutErasedRows(rows), corrections, plain)
   return finishStoring(worker, rowsStored, pending, requests, result, startedAt)
 }

@@ -20,8 +20,8 @@ import { writeEnds } from './native-types.ts'
 import { type PlainRows, plainWriters } from './plain-rows.ts'
 
 /**
- * Encode rows for an insert, in steps: plain rows in a block before the block of the others. Columns whose value is the table's default in every row are left out; these are
- * most columns of plain rows. Each column has its own loop: one loop for all types takes five times as long. Throws a
+ * Encode rows for an insert, in steps: plain rows in a block before the block of the others. Columns whose value is the
+ * table's default in every row are left out; these are most columns of plain rows. Each column has its own loop: one loop for all types takes five times as long. Throws a
  * RangeError for ids and currencies of another form.
  */
 export function* meterCostBlockInSteps(
