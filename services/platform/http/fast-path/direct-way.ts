@@ -54,13 +54,14 @@ const arrivedBody = (incoming: IncomingMessage): Uint8Array | null =>
 
 const receivedRequest = (incoming: IncomingMessage): ReceivedRequest => {
   const { method = '', url = '', headers } = incoming
+  const { host: authority } = headers
   const get = (name: string): string | null => {
     const value = headers[name]
     return typeof value === 'string' ? value : null
   }
   return {
     method,
-    url: `http://${headers.host}${url}`,
+    url: `http://${authority}${url}`,
     headers: { get, has: name => headers[name] !== undefined },
     body: null,
     arrivedBody: () => arrivedBody(incoming),
