@@ -41,20 +41,27 @@ const play = async (count: number, hangs: number): Promise<EndpointTimes> => {
 
 /** On a machine that does nothing else 99 % of the events take less, in ms. */
 const quietMs = 2_000
+const maxRounds = 3
 /** A delay by one that hangs would be that of its timeout, 15 s. */
 const maxMs = 10_000
 
 describe('endpoints that never answer', () => {
   it('do not delay others: the other 45 of 50 have 99 % of the events within 2 s, or as soon as without them', {
-    timeout: 120_000,
+    timeout: 240_000,
   }, async () => {
-    const beside = await play(events, hanging)
-    expect(beside.waits).toBe(events * (endpoints - hanging))
-    expect(beside.hung).toBeGreaterThanOrEqual(hanging)
-    expect(beside.errors).toEqual([])
-    if (beside.p99Ms < quietMs) return
-    // The machine may be busy: then events take their time without endpoints that hang too.
-    const without = await play(events, 0)
-    expect(beside.p99Ms).toBeLessThan(Math.min(maxMs, Math.max(quietMs, 2 * without.p99Ms)))
+    // Other work of the machine can begin or end between the two measurements of a round. A delay by the endpoints that hang
+    // is there in each round.
+    for (let round = 1; ; round += 1) {
+      const beside = await play(events, hanging)
+      expect(beside.waits).toBe(events * (endpoints - hanging))
+      expect(beside.hung).toBeGreaterThanOrEqual(hanging)
+      expect(beside.errors).toEqual([])
+      if (beside.p99Ms < quietMs) return
+      // The machine may be busy: then events take their time without endpoints that hang too.
+      const without = await play(events, 0)
+      const limitMs = Math.min(maxMs, Math.max(quietMs, 2 * without.p99Ms))
+      if (beside.p99Ms < limitMs) return
+      if (round === maxRounds) expect(beside.p99Ms).toBeLessThan(limitMs)
+    }
   })
 })
