@@ -170,10 +170,18 @@ const fetchedOf = (messages: readonly SentMessage[], accountId: string, step: nu
   return [{ assignment, messages: stored }]
 }
 
-/** Cost a step, in columns as far as possible or with objects only. */
-const costBy = async (costStep: CostStep, fetched: readonly FetchedMessages[], inColumns: boolean) => {
+/**
+ * Cost a step, in columns as far as possible or with objects only. The records of the location `excluded` become objects,
+ * as those of an erased or a busy location do.
+ */
+const costBy = async (
+  costStep: CostStep,
+  fetched: readonly FetchedMessages[],
+  inColumns: boolean,
+  excluded: string,
+) => {
   const step = await completeStep(await readStep(fetched, codec, 0), async records => {
-    if (inColumns) return costStep.costPlain(records, () => false)
+    if (inColumns) return costStep.costPlain(records, ({ locationId }) => locationId === excluded)
     for (const location of records.locations) location.isPlain = false
     return null
   })
@@ -196,6 +204,9 @@ const costBy = async (costStep: CostStep, fetched: readonly FetchedMessages[], i
     },
   }
 }
+
+const plainLocations = ({ records, rows }: PlainRows): readonly string[] =>
+  rows.map(row => recordInRow(records, row).locationId)
 
 const plainIds = ({ records, rows }: PlainRows): readonly string[] =>
   rows.map(row => recordInRow(records, row).recordId)
@@ -227,10 +238,12 @@ describe('a step in columns', () => {
         ]
         for (const [index, messages] of sentSteps.entries()) {
           const fetched = fetchedOf(messages, accountId, index)
-          const actual = await costBy(columnStep, fetched, true)
-          const expected = await costBy(objectStep, fetched, false)
+          const excluded = ownId('loc_', accountId, 1)
+          const actual = await costBy(columnStep, fetched, true, excluded)
+          const expected = await costBy(objectStep, fetched, false, excluded)
           expect(actual.others).toEqual(expected.others)
           const { rows, plain } = actual.result
+          expect(plain === null ? [] : plainLocations(plain)).not.toContain(excluded)
           const ids = [...(plain === null ? [] : plainIds(plain)), ...rows.map(({ recordId }) => recordId)]
           expect(ids.toSorted()).toEqual(expected.result.rows.map(({ recordId }) => recordId).sort())
           plainRows += plain?.rows.length ?? 0

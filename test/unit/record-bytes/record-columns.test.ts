@@ -74,4 +74,29 @@ describe('records in columns', () => {
       { numRuns: 2_000 },
     )
   })
+
+  it('of a location are plain up to 2,048: more are costed with pauses', () => {
+    const isPlain = (count: number): boolean | undefined => {
+      const records = Array.from({ length: count }, (_, index) => ({
+        locationId: `loc_${'0'.repeat(24)}`,
+        deviceId: null,
+        energyFlowDirection: 'INBOUND' as const,
+        tariffDirection: 'IMPORT' as const,
+        start: index * 1_000,
+        end: (index + 1) * 1_000,
+        energy: 1n,
+        confidence: fullConfidence,
+        sessionReferenceId: null,
+        recordReferenceId: null,
+        recordNumber: index + 1,
+        recordId: index.toString(16).padStart(24, '0'),
+      }))
+      const part = { accountId: `acc_${'0'.repeat(24)}`, liveMode: true, batchId: null, receivedAt: 0, records }
+      const bytes = encodeRecordChunk({ kind: 'records', parts: [part] }, 0)
+      const columns = recordColumns(bytes.length)
+      addChunkToColumns(columns, bytes, 0, null, anyCount)
+      return columns.locations[0]?.isPlain
+    }
+    expect([isPlain(2_048), isPlain(2_049)]).toEqual([true, false])
+  })
 })
