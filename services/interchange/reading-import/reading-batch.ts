@@ -31,7 +31,7 @@ export type BatchBuilder = {
 /** Number of readings of a submission. The service takes at most 10,000. */
 export const batchReadings = 5_000
 const maxBatchReadings = 10_000
-/** Readings of a batch with several registers. Each register is a submission of its own with a receipt, so few batches are fast. */
+/** Readings of a batch with several registers. Each register of a batch is a submission with a receipt: large batches need few. */
 const registerBatchReadings = 80_000
 /** Refused rows of a batch. */
 const maxRefused = 10_000

@@ -153,9 +153,20 @@ const explainFailure = async (
 /** Registers of a batch that are sent at once. The service makes the intervals of those that arrive together in one step. */
 const concurrentRegisters = 16
 
+/** Send the registers of a batch. After an error, no other register is sent. */
 const sendRegisters = async ({ registers }: ReadingBatch, options: SenderOptions): Promise<readonly SentBatch[]> => {
   const limited = semaphore(concurrentRegisters)
-  return Promise.all([...registers.values()].map(readings => limited(() => sendRegister(readings, options))))
+  let hasFailed = false
+  const send = async (readings: readonly FileReading[]): Promise<SentBatch> => {
+    if (hasFailed) return nothingSent
+    try {
+      return await sendRegister(readings, options)
+    } catch (error) {
+      hasFailed = true
+      throw error
+    }
+  }
+  return Promise.all([...registers.values()].map(readings => limited(() => send(readings))))
 }
 
 const sendRegister = async (readings: readonly FileReading[], options: SenderOptions): Promise<SentBatch> => {
